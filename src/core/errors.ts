@@ -1,3 +1,5 @@
+import { childPointer } from "./json/value.ts";
+
 /** The one table of errors that leave the service (RFC 9457). */
 export const ERRORS = {
   invalid_json: { status: 400, title: "The body is not valid JSON" },
@@ -37,9 +39,38 @@ export interface ProblemDetails {
   headers?: Readonly<Record<string, string>>;
 }
 
+/** More faults than a person reads, and few enough that a hostile body cannot make the answer large. */
+export const FAULTS_MAX = 50;
+/** A longer name is not repeated in the answer: the fault points at the object that holds it. */
+const FIELD_NAME_MAX = 128;
+/** A longer pointer ends at a place above: a body may say it with each of its faults. */
+const POINTER_LENGTH_MAX = 1024;
+
+/** Notes a field that nobody knows, unless there are faults enough. */
+export function addUnknownField(
+  faults: Fault[],
+  pointer: string,
+  name: string,
+  detail = "There is no such field.",
+): void {
+  if (faults.length >= FAULTS_MAX) return;
+  if (name.length <= FIELD_NAME_MAX) faults.push({ pointer: childPointer(pointer, name), detail });
+  else faults.push({ pointer, detail: "This object has a field that does not exist." });
+}
+
+/** What a refusal tells of its faults. */
+function told(faults: readonly Fault[]): Fault[] {
+  return faults.slice(0, FAULTS_MAX).map(({ pointer, detail }) => ({ pointer: shortened(pointer), detail }));
+}
+
+function shortened(pointer: string): string {
+  if (pointer.length <= POINTER_LENGTH_MAX) return pointer;
+  return pointer.slice(0, Math.max(0, pointer.lastIndexOf("/", POINTER_LENGTH_MAX)));
+}
+
 /**
  * An expected refusal on its way to the caller. Its text is written for the caller and holds
- * nothing internal.
+ * nothing internal; it is short, however many faults there are.
  */
 export class Problem extends Error {
   readonly status: number;
@@ -56,7 +87,7 @@ export class Problem extends Error {
     this.name = "Problem";
     this.status = ERRORS[code].status;
     this.title = ERRORS[code].title;
-    this.errors = details.errors;
+    this.errors = details.errors && told(details.errors);
     this.headers = details.headers;
   }
 }

@@ -1,3 +1,5 @@
+import { addUnknownField } from "../core/errors.ts";
+import { childPointer } from "../core/json/value.ts";
 import type { Fault, Field } from "./provider.ts";
 
 /**
@@ -122,16 +124,14 @@ export function faultsOf(
   values: Readonly<Record<string, unknown>>,
 ): Fault[] {
   const known = new Set(rules.map((entry) => entry.name));
-  const unknown = Object.keys(values).filter((name) => !known.has(name));
-  const faults = unknown.map((name) => ({
-    pointer: pointerTo(part, name),
-    detail: "This provider has no such value.",
-  }));
+  const faults: Fault[] = [];
+  for (const name of Object.keys(values))
+    if (!known.has(name)) addUnknownField(faults, `/${part}`, name, "This provider has no such value.");
   for (const entry of rules) {
     const detail = Object.hasOwn(values, entry.name)
       ? entry.fault(values[entry.name])
       : faultOfMissing(part, entry);
-    if (detail !== null) faults.push({ pointer: pointerTo(part, entry.name), detail });
+    if (detail !== null) faults.push({ pointer: childPointer(`/${part}`, entry.name), detail });
   }
   return faults;
 }
@@ -139,11 +139,6 @@ export function faultsOf(
 /** Credentials may come later: the source awaits them. */
 function faultOfMissing(part: "config" | "credentials", entry: ConfigRule): string | null {
   return entry.required && part === "config" ? "This setting is required." : null;
-}
-
-/** RFC 6901. */
-function pointerTo(part: string, name: string): string {
-  return `/${part}/${name.replace(/~/g, "~0").replace(/\//g, "~1")}`;
 }
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */

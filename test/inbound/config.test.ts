@@ -134,3 +134,9 @@ test("the header that Azure Event Grid is told to send has a header's name", () 
     expect(faultsOf(name)).toEqual([{ pointer: "/credentials/header_name", detail }]);
   }
 });
+
+test("of thousands of unknown settings as many are noted as are told, and no long name", () => {
+  const unknown = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`f${at}`, 1]));
+  expect(pointers("github", unknown)).toHaveLength(50);
+  expect(pointers("github", { ["x".repeat(5000)]: 1 })).toEqual(["/config"]);
+});

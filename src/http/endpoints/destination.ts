@@ -1,4 +1,4 @@
-import { type Fault, Problem } from "../../core/errors.ts";
+import { addUnknownField, type Fault, Problem } from "../../core/errors.ts";
 import { isObject, childPointer } from "../../core/json/value.ts";
 import { limit } from "../../core/limits.ts";
 import type { Endpoint } from "../../core/model.ts";
@@ -107,7 +107,8 @@ class FieldReader {
   private refuseUnknown(given: Readonly<Record<string, unknown>>): void {
     const names = new Set(this.kind.fields.map(({ name }) => name));
     for (const name of Object.keys(given)) {
-      if (!names.has(name)) this.refuse(name, `The kind ${this.kind.kind} has no such field.`);
+      if (names.has(name)) continue;
+      addUnknownField(this.faults, "/config", name, `The kind ${this.kind.kind} has no such field.`);
     }
   }
 

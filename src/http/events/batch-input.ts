@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { type Fault, invalid, invalidAll, Problem } from "../../core/errors.ts";
+import { addUnknownField, type Fault, FAULTS_MAX, invalid, invalidAll, Problem } from "../../core/errors.ts";
 import { type Span } from "../../core/json/json.ts";
 import { isObject } from "../../core/json/value.ts";
 import { cutList, type CutText } from "../../core/json/cut.ts";
@@ -7,7 +7,7 @@ import { limit } from "../../core/limits.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { Incoming } from "../../pipeline/pipeline.ts";
 import { decodeJson, parseText } from "../framework/request-body.ts";
-import { addUnknownField, dataOf, FAULTS_MAX, newEventShape, readFields, requireDepth } from "./input.ts";
+import { dataOf, newEventShape, readFields, requireDepth } from "./input.ts";
 
 /**
  * Reads a batch. It may be eight times as long as an event, so it is never parsed as a whole: its events are
@@ -46,7 +46,7 @@ export async function readBatch(
     if (event !== null) events.push(event);
   });
   charge(elements.length);
-  if (faults.length > 0) throw invalidAll(faults.slice(0, FAULTS_MAX));
+  if (faults.length > 0) throw invalidAll(faults);
   for (const [at, { start, end }] of elements.entries()) {
     await turns.giveWay();
     const event = events[at];
@@ -79,7 +79,7 @@ function requireWhole(rest: string, elements: readonly Span[], bytes: Uint8Array
   for (const name of Object.keys(whole)) if (name !== EVENTS.name) addUnknownField(faults, "", name);
   if (whole.events === undefined) faults.push({ pointer: "/events", detail: "This field is required." });
   else if (!Array.isArray(whole.events) || whole.events.length === 0) faults.push(EXPECTED_EVENTS);
-  if (faults.length > 0) throw invalidAll(faults.slice(0, FAULTS_MAX));
+  if (faults.length > 0) throw invalidAll(faults);
 }
 
 const EXPECTED_EVENTS: Fault = {

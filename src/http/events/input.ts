@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
-import { type Fault, invalid, invalidAll } from "../../core/errors.ts";
+import { addUnknownField, type Fault, invalid, invalidAll } from "../../core/errors.ts";
 import { isEventType } from "../../core/event-type.ts";
 import { depthOf, memberSpan, minify } from "../../core/json/json.ts";
-import { isObject, childPointer } from "../../core/json/value.ts";
+import { isObject } from "../../core/json/value.ts";
 import { limit } from "../../core/limits.ts";
 import { parseRfc3339 } from "../../core/rfc3339.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
@@ -15,9 +15,6 @@ import { EXPECTED_CONSUMER, consumerText, nameText, timeShape, typeText } from "
  * came, since a parsed number no longer knows how it was written.
  */
 
-export const FAULTS_MAX = 50;
-/** A longer name is not repeated in the answer: the fault points at the object that holds it. */
-const FIELD_NAME_MAX = 128;
 const CONTROL = /\p{Cc}/u;
 
 /** For the document; `readEvent` is what checks. */
@@ -197,13 +194,6 @@ function isConsumer(value: unknown): value is string {
 }
 
 const EXPECTED_EXTERNAL_ID = `Expected a string of 1 to ${limit("externalIdLengthMax")} characters, none of them a control character.`;
-
-export function addUnknownField(faults: Fault[], pointer: string, name: string): void {
-  if (faults.length >= FAULTS_MAX) return;
-  if (name.length <= FIELD_NAME_MAX) {
-    faults.push({ pointer: childPointer(pointer, name), detail: "There is no such field." });
-  } else faults.push({ pointer, detail: "This object has a field that does not exist." });
-}
 
 /** The text of `data` of the event that begins at `from`, minified. */
 export function dataOf(text: string, from: number): string {

@@ -1,4 +1,4 @@
-import { type Fault, invalidAll, Problem } from "../../core/errors.ts";
+import { type Fault, FAULTS_MAX, invalidAll, Problem } from "../../core/errors.ts";
 import type { Json } from "../../core/json/value.ts";
 import type { EventSchema } from "../../core/schema/schema.ts";
 import type { Pieces } from "../../core/structures/turn-queue.ts";
@@ -10,9 +10,6 @@ import type { Needs } from "../framework/services.ts";
  * What the project's event types ask of published events. Inbound and test events are not held to it,
  * and neither is an event whose `external_id` is there already: it is answered, not accepted.
  */
-
-/** More faults than a person reads. */
-const FAULTS_MAX = 50;
 
 /** What of a request is asked here. */
 type Publication = Pick<RequestContext<string, "publish">, "caller" | "turns">;
@@ -52,8 +49,9 @@ async function requireSchemas(
     if (faults.length >= FAULTS_MAX) break;
   }
   if (faults.length === 0) return;
-  const errors = faults.slice(0, FAULTS_MAX);
-  throw new Problem("schema_violation", "The data violates the schema of its event type.", { errors });
+  throw new Problem("schema_violation", "The data violates the schema of its event type.", {
+    errors: faults,
+  });
 }
 
 function* validate(schema: EventSchema, text: string): Pieces<Fault[]> {

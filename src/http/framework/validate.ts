@@ -1,10 +1,9 @@
-import { Kind, type TSchema } from "@sinclair/typebox";
+import { Kind, type TProperties, type TSchema } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
-import type { Fault } from "../../core/errors.ts";
+import { type Fault, FAULTS_MAX } from "../../core/errors.ts";
+import { childPointer, isObject } from "../../core/json/value.ts";
 
-/** More faults than a person reads, and few enough that a hostile body cannot make the answer large. */
-const FAULTS_MAX = 50;
 /** A longer name is not repeated in the answer: the fault points at the object that holds it. */
 const FIELD_NAME_MAX = 128;
 
@@ -14,19 +13,49 @@ type Noun = "field" | "parameter";
 /** Tells all faults of a value, each with its JSON Pointer; none where the value is right. */
 export type Validator = (value: unknown) => Fault[];
 
-/** Compiles a schema once. Throws where an object of it would let unknown fields pass. */
+/**
+ * Compiles a schema once. Throws where an object of it would let unknown fields pass, or a list of any length
+ * would be asked whether an entry stands in it twice.
+ */
 export function compileValidator(schema: TSchema, noun: Noun = "field"): Validator {
-  requireClosedObjects(schema);
+  requireBounds(schema);
   const check = TypeCompiler.Compile(schema);
-  return (value) => (check.Check(value) ? [] : collectFaults(check.Errors(value), noun));
+  return (value) => {
+    if (check.Check(value)) return [];
+    const tooLong: Fault[] = [];
+    addTooLong(schema, value, "", tooLong);
+    return tooLong.length > 0 ? tooLong : collectFaults(check.Errors(value), noun);
+  };
 }
 
-function requireClosedObjects(schema: unknown): void {
+/**
+ * Notes the lists that are longer than they may be, before anything else is asked of them: `Errors` goes
+ * through all of such a list, and compares its entries.
+ */
+function addTooLong(schema: TSchema, value: unknown, pointer: string, faults: Fault[]): void {
+  const [only, ...others] = ((schema.anyOf ?? []) as TSchema[]).filter(({ type }) => type !== "null");
+  if (only !== undefined && others.length === 0) addTooLong(only, value, pointer, faults);
+  if (Array.isArray(value) && schema.type === "array" && schema.maxItems !== undefined) {
+    if (value.length > schema.maxItems)
+      faults.push({ pointer, detail: `Expected ${expectation(schema, value)}.` });
+    else
+      for (const [at, element] of value.entries())
+        addTooLong(schema.items as TSchema, element, childPointer(pointer, at), faults);
+  } else if (isObject(value)) {
+    for (const [name, part] of Object.entries((schema.properties as TProperties | undefined) ?? {}))
+      if (Object.hasOwn(value, name)) addTooLong(part, value[name], childPointer(pointer, name), faults);
+  }
+}
+
+function requireBounds(schema: unknown): void {
   if (typeof schema !== "object" || schema === null) return;
   if (Kind in schema && "type" in schema && schema.type === "object" && !("additionalProperties" in schema)) {
     throw new Error("Every object of a request schema needs `additionalProperties`.");
   }
-  for (const part of Object.values(schema)) requireClosedObjects(part);
+  if ("uniqueItems" in schema && !("maxItems" in schema)) {
+    throw new Error("Every list of a request schema that has `uniqueItems` needs `maxItems`.");
+  }
+  for (const part of Object.values(schema)) requireBounds(part);
 }
 
 /** One fault per place, the first that was found. */

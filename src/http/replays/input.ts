@@ -18,6 +18,7 @@ export const replayInputShape = Type.Object(
     status: Type.Optional(
       Type.Array(deliveryStatusShape, {
         minItems: 1,
+        maxItems: DELIVERY_STATUS.length,
         uniqueItems: true,
         default: ["dead"],
         description: "Deliveries in one of these states. Does not apply with `missing`.",

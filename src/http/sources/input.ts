@@ -1,4 +1,4 @@
-import { type Fault, invalidAll } from "../../core/errors.ts";
+import { addUnknownField, type Fault, invalidAll } from "../../core/errors.ts";
 import { childPointer } from "../../core/json/value.ts";
 import type { Source } from "../../core/model.ts";
 import type { Provider } from "../../inbound/provider.ts";
@@ -82,9 +82,10 @@ function readCredentials(
   const known = new Set(provider.fields.map(({ name }) => name).filter((name) => name !== "signing_secret"));
   const merged = new Map(Object.entries(before));
   for (const [name, value] of Object.entries(patch)) {
-    const pointer = childPointer("/credentials", name);
-    if (!known.has(name)) faults.push({ pointer, detail: "This provider has no such credential." });
-    else if (value === MASK && !merged.has(name)) faults.push({ pointer, detail: NOTHING_STORED });
+    if (!known.has(name))
+      addUnknownField(faults, "/credentials", name, "This provider has no such credential.");
+    else if (value === MASK && !merged.has(name))
+      faults.push({ pointer: childPointer("/credentials", name), detail: NOTHING_STORED });
     else if (value === null) merged.delete(name);
     else if (value !== MASK) merged.set(name, value);
   }

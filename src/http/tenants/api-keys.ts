@@ -17,8 +17,10 @@ export function apiKeyRoutes(services: Needs<"ids" | "tenants" | "wallNow">): An
   return [createRoute(services), listRoute(services), deleteRoute(services), createForProject(services)];
 }
 
-const scopesShape = Type.Array(oneOf(["full", "publish", "read"], { $id: "Scope" }), {
+const SCOPES = ["full", "publish", "read"] as const;
+const scopesShape = Type.Array(oneOf(SCOPES, { $id: "Scope" }), {
   minItems: 1,
+  maxItems: SCOPES.length,
   uniqueItems: true,
   description: "`full`: everything. `publish`: POST /v1/events only. `read`: GET only.",
 });

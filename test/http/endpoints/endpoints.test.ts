@@ -174,6 +174,20 @@ describe("what is refused", () => {
     expectFault(await bench.app.live.post("/v1/endpoints", body), pointer);
   });
 
+  test("thousands of unknown names in config are told as 50", async () => {
+    const config = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`f${at}`, "1"]));
+    const { json } = await bench.app.live.post("/v1/endpoints", { kind: "http", config });
+    expect(json.errors).toHaveLength(50);
+  });
+
+  test("metadata is as long as it is kept: what is null counts", async () => {
+    const metadata = {
+      list: null,
+      ...Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [at, null])),
+    };
+    expectFault(await bench.app.live.post("/v1/endpoints", { url: okay, metadata }), "/metadata");
+  });
+
   test("a header's name that is too long is told so, one of 128 characters is taken", async () => {
     const make = (length: number) =>
       bench.app.live.post("/v1/endpoints", { url: okay, headers: { ["x".repeat(length)]: "1" } });

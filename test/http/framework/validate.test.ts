@@ -3,6 +3,8 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { expectProblem, startServer, type TestServer } from "../kit.ts";
+import { Type } from "@sinclair/typebox";
+import { compileValidator } from "../../../src/http/framework/validate.ts";
 import { testRoutes } from "../routes.ts";
 
 let server: TestServer;
@@ -155,6 +157,47 @@ describe("validation of a body", () => {
 
   test("leaves the body of a GET or DELETE unread", async () => {
     expect((await server.send("DELETE", "/v1/things/a", { json: { x: 1 } })).status).toBe(204);
+  });
+});
+
+describe("a list that is longer than it may be", () => {
+  const ids = Type.Array(Type.String(), { maxItems: 2, uniqueItems: true });
+  const nullable = Type.Union([ids, Type.Null()]);
+  const inner = Type.Object({ ids: Type.Optional(nullable) }, { additionalProperties: false });
+  const lists = Type.Array(inner, { maxItems: 5 });
+  const validate = compileValidator(
+    Type.Object(
+      { ids: Type.Optional(ids), inner: Type.Optional(inner), lists: Type.Optional(lists) },
+      { additionalProperties: false },
+    ),
+  );
+
+  /** A list of texts, and how many of them were looked at. */
+  function counted(length: number) {
+    const seen = { count: 0 };
+    const list = Array.from({ length }, (_, at) => `id${at}`);
+    const get = (target: string[], name: string | symbol) => {
+      if (typeof name === "string" && name !== "length") seen.count++;
+      return Reflect.get(target, name) as unknown;
+    };
+    return { list: new Proxy(list, { get }), seen };
+  }
+
+  test.each([
+    ["/ids", (list: string[]) => ({ ids: list })],
+    ["/inner/ids", (list: string[]) => ({ inner: { ids: list } })],
+    ["/lists/1/ids", (list: string[]) => ({ lists: [{}, { ids: list }] })],
+  ])("at %s is refused before any of its entries is looked at", (pointer, bodyOf) => {
+    const { list, seen } = counted(1000);
+    expect(validate(bodyOf(list))).toEqual([
+      { pointer, detail: "Expected a list of at most 2 entries, none twice." },
+    ]);
+    expect(seen.count).toBe(0);
+  });
+
+  test("is not known where entries are told apart in a list of any length: no route can have that", () => {
+    const schema = Type.Array(Type.String(), { uniqueItems: true });
+    expect(() => compileValidator(schema)).toThrow("needs `maxItems`");
   });
 });
 

@@ -147,6 +147,12 @@ describe("creating", () => {
     expect(reply.text).not.toContain("§§");
   });
 
+  test.each(["config", "credentials"])("thousands of unknown names in %s are told as 50", async (part) => {
+    const unknown = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`f${at}`, "1"]));
+    const { json } = await app.live.post("/v1/sources", { provider: "github", name: "x", [part]: unknown });
+    expect(json.errors).toHaveLength(50);
+  });
+
   test("required settings are asked for", async () => {
     const { json } = await app.live.post("/v1/sources", { provider: "hmac", name: "x" });
     expect(json.errors?.map(({ pointer }) => pointer)).toContain("/config/header");
