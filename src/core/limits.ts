@@ -410,6 +410,11 @@ export const LIMITS = {
     unit: "count",
     why: "Attempts of one delivery, above which none is made by hand any more: each keeps up to `responseKeptBytesMax` of an answer.",
   },
+  replayedOfEventMax: {
+    value: 1000,
+    unit: "count",
+    why: "Deliveries that replays have added to an event, above which they add no more: all of an event are looked through for the newest to an endpoint.",
+  },
   trialsAtOnceMax: { value: 10, unit: "count", why: "Tries of new destinations by one caller. Above: 429." },
   concurrencyDefault: { value: 10, unit: "count", why: "Enough for a fast receiver, gentle to a small one." },
   concurrencyMax: {

@@ -169,7 +169,6 @@ export class Eraser {
   async *#erase(erasure: Erasure): AsyncGenerator<number, void> {
     const { keptAnswers, index } = this.parts.data;
     let events = 0;
-    let changesAfter: number | null = 0;
     const steps: (() => Promise<boolean>)[] = [
       () => this.#dropPortalLinks(erasure),
       async () => {
@@ -181,10 +180,7 @@ export class Eraser {
       () => this.#dropEndpoints(erasure),
       () => this.#dropSources(erasure),
       () => this.#dropAnswers(erasure),
-      async () => {
-        changesAfter = await this.#forgetChanges(erasure, changesAfter ?? 0);
-        return changesAfter !== null;
-      },
+      () => this.#forgetChanges(erasure),
       () => this.#removeRest(),
     ];
     for (const step of steps) {
@@ -197,14 +193,22 @@ export class Eraser {
 
   #dropPortalLinks(erasure: Erasure): Promise<boolean> {
     const { audit, erasures, ids } = this.parts.data;
-    return this.#write(() => {
-      const links = erasures.portalLinks(erasure);
-      for (const id of links) {
-        erasures.dropPortalLink(id);
-        audit.blank(ids.encode("plk", id));
-      }
-      return links.length > 0;
-    });
+    return this.#dropSlice(
+      () => erasures.portalLinks(erasure),
+      (links) => {
+        for (const id of links) {
+          erasures.dropPortalLink(id);
+          audit.blank(erasure.projectId, ids.encode("plk", id));
+        }
+      },
+    );
+  }
+
+  /** False where there is nothing to drop, which needs no write: of most kinds a consumer has none. */
+  async #dropSlice(keysOf: () => number[], drop: (keys: readonly number[]) => void): Promise<boolean> {
+    if (keysOf().length === 0) return false;
+    await this.#write(() => drop(keysOf()));
+    return true;
   }
 
   /** How many events a slice removed; null when none were left. */
@@ -247,15 +251,16 @@ export class Eraser {
 
   #dropReplays(erasure: Erasure): Promise<boolean> {
     const { audit, erasures, ids } = this.parts.data;
-    return this.#write(() => {
-      const replays = erasures.replaysOf(erasure);
-      for (const id of replays) {
-        // Its filter may hold a text that was searched for.
-        audit.blank(ids.encode("rpl", id));
-        erasures.dropReplay(id);
-      }
-      return replays.length > 0;
-    });
+    return this.#dropSlice(
+      () => erasures.replaysOf(erasure),
+      (replays) => {
+        for (const id of replays) {
+          // Its filter may hold a text that was searched for.
+          audit.blank(erasure.projectId, ids.encode("rpl", id));
+          erasures.dropReplay(id);
+        }
+      },
+    );
   }
 
   /**
@@ -265,16 +270,18 @@ export class Eraser {
   async #dropEndpoints(erasure: Erasure): Promise<boolean> {
     const { index, erasures } = this.parts.data;
     await index.settle();
-    const dropped = await this.#write(() => {
-      const held: HeldDelivery[] = [];
-      const keys = erasures.deletedEndpoints(erasure);
-      let rows = 0;
-      for (const id of keys)
-        if (rows < limit("sliceRows")) rows += this.#dropEndpoint(id, erasure.projectId, held);
-      return { isAny: keys.length > 0, held };
-    });
-    this.forget(dropped.held);
-    return dropped.isAny;
+    let held: HeldDelivery[] = [];
+    const isAny = await this.#dropSlice(
+      () => erasures.deletedEndpoints(erasure),
+      (keys) => {
+        held = [];
+        let rows = 0;
+        for (const id of keys)
+          if (rows < limit("sliceRows")) rows += this.#dropEndpoint(id, erasure.projectId, held);
+      },
+    );
+    this.forget(held);
+    return isAny;
   }
 
   /**
@@ -292,35 +299,36 @@ export class Eraser {
     for (const key of keys) index.remove(id, key);
     rows += stats.takeAway(id, projectId) + keys.length;
     if (rows >= limit("sliceRows") || index.holds(id) || index.counts(id)) return rows;
-    audit.blank(ids.encode("ep", id));
+    audit.blank(projectId, ids.encode("ep", id));
     orphans.dropEndpoint(id);
     return rows + 1;
   }
 
   #dropSources(erasure: Erasure): Promise<boolean> {
     const { audit, index, erasures, ids, orphans } = this.parts.data;
-    return this.#write(() => {
-      const keys = erasures.deletedSources(erasure);
-      let rows = 0;
-      for (const id of keys) {
-        rows += orphans.dropDedup(id) + index.clear(id, limit("sliceRows"));
-        rows += orphans.dropSourceStats(id, Number.MAX_SAFE_INTEGER);
-        if (rows >= limit("sliceRows")) return true;
-        audit.blank(ids.encode("src", id));
-        orphans.dropSource(id);
-        rows++;
-      }
-      return keys.length > 0;
-    });
+    return this.#dropSlice(
+      () => erasures.deletedSources(erasure),
+      (keys) => {
+        let rows = 0;
+        for (const id of keys) {
+          rows += orphans.dropDedup(id) + index.clear(id, limit("sliceRows"));
+          rows += orphans.dropSourceStats(id, Number.MAX_SAFE_INTEGER);
+          if (rows >= limit("sliceRows")) return;
+          audit.blank(erasure.projectId, ids.encode("src", id));
+          orphans.dropSource(id);
+          rows++;
+        }
+      },
+    );
   }
 
   #dropAnswers(erasure: Erasure): Promise<boolean> {
-    return this.#write(() => this.parts.data.erasures.dropAnswers(erasure) > 0);
+    return this.#write(() => this.parts.data.erasures.dropAnswers(erasure) >= limit("sliceRows"));
   }
 
   /** What a slice of the audit log shows of the consumer; that something was changed stays. */
-  #forgetChanges(erasure: Erasure, after: number): Promise<number | null> {
-    return this.#write(() => this.parts.data.audit.blankOf(erasure, after));
+  #forgetChanges(erasure: Erasure): Promise<boolean> {
+    return this.#write(() => this.parts.data.audit.blankOf(erasure) >= limit("sliceRows"));
   }
 
   async #removeRest(): Promise<boolean> {

@@ -146,7 +146,7 @@ export const note = sqliteTable(
     kind: integer().notNull(),
     detail: text(),
   },
-  (t) => [index("note_event").on(t.event_id)],
+  (t) => [index("note_event").on(t.event_id), index("note_delivery").on(t.delivery_id)],
 );
 
 export const label = sqliteTable(
@@ -250,8 +250,14 @@ export const audit = sqliteTable(
   },
   (t) => [
     index("audit_scope").on(t.scope, t.id),
-    index("audit_object").on(t.object_id),
+    index("audit_object").on(t.scope, t.object_id),
     index("audit_consumer").on(t.scope, t.consumer_id).where(sql`consumer_id IS NOT NULL`),
+    index("audit_consumer_from")
+      .on(t.scope, sql`changes ->> '$.consumer_id.from'`)
+      .where(sql`changes ->> '$.consumer_id.from' IS NOT NULL`),
+    index("audit_consumer_to")
+      .on(t.scope, sql`changes ->> '$.consumer_id.to'`)
+      .where(sql`changes ->> '$.consumer_id.to' IS NOT NULL`),
   ],
 );
 
@@ -290,6 +296,7 @@ export const erasure = sqliteTable(
   (t) => [
     index("erasure_project").on(t.project_id, t.id),
     index("erasure_running").on(t.project_id, t.consumer_id).where(sql`status = 'running'`),
+    index("erasure_next").on(t.project_id).where(sql`status = 'running'`),
   ],
 );
 

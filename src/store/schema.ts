@@ -81,7 +81,10 @@ export const endpoint = sqliteTable(
     updatedAt: integer("updated_at").notNull(),
     sealed: sealed("sealed").notNull(),
   },
-  (t) => [index("endpoint_consumer").on(t.projectId, t.consumerId)],
+  (t) => [
+    index("endpoint_consumer").on(t.projectId, t.consumerId).where(sql`status <> 'deleted'`),
+    index("endpoint_deleted").on(t.projectId, t.consumerId).where(sql`status = 'deleted'`),
+  ],
 );
 
 export const source = sqliteTable(
@@ -100,7 +103,10 @@ export const source = sqliteTable(
     updatedAt: integer("updated_at").notNull(),
     sealed: sealed("sealed").notNull(),
   },
-  (t) => [index("source_project").on(t.projectId, t.id)],
+  (t) => [
+    index("source_consumer").on(t.projectId, t.consumerId).where(sql`status <> 'deleted'`),
+    index("source_deleted").on(t.projectId, t.consumerId).where(sql`status = 'deleted'`),
+  ],
 );
 
 export const eventType = sqliteTable(
@@ -167,6 +173,13 @@ export const replay = sqliteTable(
   (t) => [
     index("replay_project").on(t.projectId, t.id),
     index("replay_running").on(t.projectId, t.consumerId).where(sql`status = 'running'`),
+    index("replay_consumer").on(t.projectId, t.consumerId).where(sql`consumer_id IS NOT NULL`),
+    index("replay_for_consumer")
+      .on(t.projectId, sql`filter ->> 'consumerId'`)
+      .where(sql`filter ->> 'consumerId' IS NOT NULL`),
+    index("replay_for_endpoint")
+      .on(t.projectId, sql`filter ->> 'endpointConsumerId'`)
+      .where(sql`filter ->> 'endpointConsumerId' IS NOT NULL`),
   ],
 );
 

@@ -397,3 +397,25 @@ test("what was erased is not left in the file's free pages", async () => {
   await api.data.index.writeDown();
   expect(file()).not.toContain(text);
 });
+
+test("an erasure takes no more slices where the audit log of the project is long", async () => {
+  await api.publish("a.b", { consumer_id: "ada" });
+  const { audit, store } = api.data;
+  const { scope } = store.sqlite.query<{ scope: number }, []>("SELECT id AS scope FROM project").get() ?? {
+    scope: 0,
+  };
+  const entry = {
+    scope,
+    actor: { kind: "operator", id: null },
+    action: "project.updated",
+    object: { kind: "project", id: "p" },
+    changes: {},
+    consumerId: "bert",
+  } as const;
+  await store.write(() => Array.from({ length: 5 * limit("sliceRows") }, () => audit.add(entry)));
+  await made("DELETE", "/v1/consumers/ada");
+  let rests = 0;
+  const rest = () => Promise.resolve(void rests++);
+  await api.services.eraser.run(jobControlOf({ rest }));
+  expect([rests, api.data.erasures.countRunning()]).toEqual([1, 0]);
+});

@@ -102,7 +102,9 @@ function indexesFor(table: SQLiteTable): string[] {
   const { name, columns, indexes, foreignKeys } = getTableConfig(table);
   const dialect = new SQLiteSyncDialect();
   const made = indexes.map(({ config }) => {
-    const on = config.columns.map((column) => ("name" in column ? column.name : "?")).join(", ");
+    const on = config.columns
+      .map((column) => ("name" in column ? column.name : dialect.sqlToQuery(column).sql))
+      .join(", ");
     const where = config.where ? ` WHERE ${dialect.sqlToQuery(config.where).sql}` : "";
     return `CREATE ${config.unique ? "UNIQUE " : ""}INDEX ${config.name} ON ${name} (${on})${where}`;
   });

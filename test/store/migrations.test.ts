@@ -3,6 +3,10 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import initial from "../../drizzle/0001_initial.sql" with { type: "text" };
 import parkedById from "../../drizzle/0002_parked_by_id.sql" with { type: "text" };
+import auditConsumer from "../../drizzle/0003_audit_consumer.sql" with { type: "text" };
+import { Erasures } from "../../src/store/cleanup/erasures.ts";
+import type { Replays } from "../../src/store/log/replays.ts";
+import type { Store } from "../../src/store/store.ts";
 import { migrate } from "../../src/store/migrations.ts";
 
 const steps = [
@@ -82,4 +86,20 @@ test("an entry of the audit log from a version before names no consumer, and the
     "EXPLAIN QUERY PLAN SELECT 1 FROM audit WHERE scope = 7 AND consumer_id = 'anna'",
   );
   expect(JSON.stringify(plan.values())).toContain("audit_consumer");
+});
+
+test("what a version before asked for is found by whose it is", () => {
+  const sqlite = new Database(":memory:", { strict: true });
+  migrate(sqlite, [initial, parkedById, auditConsumer]);
+  const replay = sqlite.prepare(
+    "INSERT INTO replay (id, project_id, consumer_id, filter, status, matched, position, last) VALUES (?, 7, ?, ?, 'completed', 0, 0, 0)",
+  );
+  replay.run(1, "anna", "{}");
+  replay.run(2, null, '{"consumerId":"anna"}');
+  replay.run(3, null, '{"consumerId":null,"endpointConsumerId":"anna"}');
+  replay.run(4, "bert", '{"consumerId":"bert"}');
+  migrate(sqlite);
+  const store = { sqlite } as Store;
+  const of = { projectId: 7, consumerId: "anna", last: 9 };
+  expect(new Erasures(store, {} as Replays).replaysOf(of)).toEqual([1, 2, 3]);
 });

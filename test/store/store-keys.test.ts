@@ -29,7 +29,7 @@ function putKey(table: string, id: number): void {
   const columns = sqlite
     .query<{ name: string; type: string }, []>(`PRAGMA table_info(${table})`)
     .all()
-    .map(({ name, type }) => [name, name === "id" ? id : type === "INTEGER" ? 0 : "x"] as const);
+    .map(({ name, type }) => [name, name === "id" ? id : type === "INTEGER" ? 0 : "{}"] as const);
   sqlite.exec("PRAGMA foreign_keys = OFF");
   sqlite.run(
     `INSERT INTO ${table} (${columns.map(([name]) => name).join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,

@@ -114,14 +114,7 @@ function isKnown(
   const owned = { ...consumer, last: store.keys.last };
   if (index.labels.find(consumer.projectId, LABELS.consumer, consumer.consumerId) !== null) return true;
   if (audit.concerns(consumer)) return true;
-  return [
-    erasures.openEndpoints(owned),
-    erasures.deletedEndpoints(owned),
-    erasures.openSources(owned),
-    erasures.deletedSources(owned),
-    erasures.portalLinks(owned),
-    erasures.replaysOf(owned),
-  ].some((keys) => keys.length > 0);
+  return erasures.hasAny(owned);
 }
 
 function listErasures(services: Needs<"ids" | "erasures">): AnyRoute {

@@ -15,7 +15,7 @@ import { isBodyGone } from "../../store/log/events.ts";
 import { REPLAYS_RUNNING, requireReplayRoom } from "../shared/room.ts";
 import { replayShape } from "../replays/shape.ts";
 import { BODY_GONE } from "./shape.ts";
-import { type Receiving, STILL_ON_ITS_WAY, WideReplay } from "./wide-replay.ts";
+import { type Receiving, requireFewAdded, STILL_ON_ITS_WAY, WideReplay } from "./wide-replay.ts";
 import { belongsTo, findEvent, seenEndpoint, visibleEndpoints, withData } from "../shared/lookups.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
@@ -39,7 +39,7 @@ const bodyShape = Type.Object(
         default: false,
         description:
           "False: the delivery is opened afresh and keeps its `webhook-id`, so that a consumer that has it drops it. " +
-          "True: a new delivery with a `webhook-id` of its own.",
+          `True: a new delivery with a \`webhook-id\` of its own. Of those an event gets up to ${limit("replayedOfEventMax").toLocaleString("en")} or so.`,
       }),
     ),
   },
@@ -95,7 +95,8 @@ function replayEvent(services: ReplayNeeds): AnyRoute {
     refuses: {
       plan_limit_reached: PLAN_LIMIT,
       rate_limited: `${REPLAYS_RUNNING} To no more than ${limit("eventRowsMax")} endpoints it is always sent.`,
-      conflict: "The endpoint is disabled: replay once it is enabled. Or the event's body is no longer kept.",
+      conflict:
+        "The endpoint is disabled: replay once it is enabled. Or the event's body is no longer kept, or it has all the deliveries that replays may add.",
     },
     async handle(context) {
       const { caller, params, body } = context;
@@ -233,6 +234,7 @@ class EventReplay {
     const takers = targets.flatMap((target) => this.takerOf(target) ?? []);
     const ids = takers.map(({ id }) => id);
     const newest = this.isNewMessage ? null : deliveries.newestOf(this.event.id, ids);
+    if (ids.some((id) => !newest?.has(id))) requireFewAdded(this.services, this.event);
     const replayed = takers.flatMap((endpoint) => {
       const known = newest?.get(endpoint.id) ?? null;
       if (newest && known === null && fanouts.names(this.event.id, endpoint.id))

@@ -33,6 +33,14 @@ export interface Receiving {
 
 export const STILL_ON_ITS_WAY = "The event is still on its way to this endpoint for the first time.";
 
+/** Inside a write: throws 409 where replays have added as many deliveries to the event as they may. */
+export function requireFewAdded({ deliveries }: Needs<"deliveries">, { id }: Event): void {
+  const max = limit("replayedOfEventMax");
+  if (deliveries.countAdded(id, max) < max) return;
+  const detail = `Replays have added ${max} deliveries to the event, and add no more. Without \`new_message_id\` those that it has are sent again.`;
+  throw new Problem("conflict", detail);
+}
+
 /**
  * An event that goes to more endpoints again than one transaction writes. That it does so, by which
  * deliveries, and the answer are written in one transaction, before anything is sent: whoever asks again
@@ -69,7 +77,10 @@ export class WideReplay {
     const bodyOf = (replay: ReplayJob) =>
       `{"data":[${shown.join(",")}],"replay":${JSON.stringify(replayOf(services, replay))}}`;
     return commitChange(context, {
-      write: () => this.#insert(list),
+      write: () => {
+        if (receiving.some(({ known }) => known === null)) this.#requireFewAdded();
+        return this.#insert(list);
+      },
       answer: (replay) => ({ status: 202, body: bodyOf(replay), headers }),
       remember: (replay) => services.replayer.run(replay),
     });
@@ -84,6 +95,14 @@ export class WideReplay {
     const opened = untriedDelivery({ ...keys, origin, due: actors.clock.now() });
     const attemptCount = deliveries.get(id)?.attemptCount ?? 0;
     return deliveryOf(this.services, { ...opened, attemptCount }, type);
+  }
+
+  /** Inside the write: what a replay that runs has still to add is not counted yet. */
+  #requireFewAdded(): void {
+    const { id, projectId } = this.event;
+    requireFewAdded(this.services, this.event);
+    if (this.services.replays.isRunningOf(projectId, id))
+      throw new Problem("conflict", "A bulk replay of the event is running. Ask again once it has ended.");
   }
 
   /** Inside the write. */

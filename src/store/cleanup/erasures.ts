@@ -83,6 +83,14 @@ export class Erasures {
     return this.openEndpoints(of).length + this.openSources(of).length > 0;
   }
 
+  /** True where anything is the consumer's, deleted or not; no more is read than tells so. */
+  hasAny(of: Owned): boolean {
+    const { openEndpoints, deletedEndpoints, openSources, deletedSources, portalLinks, replays } =
+      this.#statements;
+    const kinds = [openEndpoints, deletedEndpoints, openSources, deletedSources, portalLinks, replays];
+    return kinds.some((kind) => kind.get(of.projectId, of.consumerId, of.last, 1) !== null);
+  }
+
   /** Endpoints that are still there, then those that are deleted: a slice of their keys. */
   openEndpoints(of: Owned): number[] {
     return this.#keys(this.#statements.openEndpoints, of);
@@ -178,10 +186,10 @@ function prepare(sqlite: Store["sqlite"]) {
     deletedSources: owned("source", "AND status = 'deleted'"),
     portalLinks: owned("portal_link"),
     dropPortalLink: sqlite.prepare<void, [number]>("DELETE FROM portal_link WHERE id = ?"),
-    replays: sqlite.prepare<{ id: number }, [number, string, number, number]>(
-      `SELECT id FROM replay WHERE project_id = ?
-       AND ? IN (consumer_id, filter ->> 'consumerId', filter ->> 'endpointConsumerId') AND id <= ?
-       ORDER BY id LIMIT ?`,
+    replays: sqlite.prepare<{ id: number }, OwnedKey>(
+      `${["consumer_id", "filter ->> 'consumerId'", "filter ->> 'endpointConsumerId'"]
+        .map((owner) => `SELECT id FROM replay WHERE project_id = ?1 AND ${owner} = ?2 AND id <= ?3`)
+        .join(" UNION ")} ORDER BY id LIMIT ?4`,
     ),
     dropReplay: sqlite.prepare<void, [number]>("DELETE FROM replay WHERE id = ?"),
     dropAnswers: sqlite.prepare<void, [number, string, number]>(

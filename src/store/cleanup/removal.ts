@@ -76,7 +76,7 @@ export class Removal {
     const own = 1 + pagesOf(event.bytes);
     const room = limit("sliceRows");
     const rows = this.#statements.deliveriesOf.all(eventId, room);
-    if (rows.length < room && this.#costOf(rows) <= room)
+    if (rows.length < room && this.#costOf(rows) + this.#countNotes(eventId, room + 1) <= room)
       return { cost: own + this.#dropHanging(eventId, rows, room), deliveries: rows.length };
     this.#statements.keep.run(eventId);
     return { cost: own, deliveries: event.delivery_count };
@@ -115,7 +115,8 @@ export class Removal {
     const room = limit("sliceRows");
     const rows = this.#statements.deliveriesOf.all(next.id, room);
     this.#dropHanging(next.id, rows, room);
-    if (!this.#statements.deliveriesOf.get(next.id, 1)) this.#statements.forget.run(next.id);
+    if (this.#statements.deliveriesOf.get(next.id, 1) || this.#countNotes(next.id, 1) > 0) return;
+    this.#statements.forget.run(next.id);
   }
 
   /**
@@ -130,11 +131,12 @@ export class Removal {
       const delivery = this.parts.deliveries.get(id);
       if (delivery === null) continue;
       if (this.parts.deliveries.cancel(id)) held.push({ id, endpointId: delivery.endpointId });
+      cost += this.#statements.dropNotesOf.run(id, room - cost).changes;
+      if (cost >= room) break;
       const { eventId, endpointId, projectId } = delivery;
       const spent = this.#dropDelivery({ id, endpoint_id: endpointId, project_id: projectId }, room - cost);
       cost += spent.cost;
       if (!spent.isWhole) continue;
-      cost += this.#statements.dropNotesOf.run(eventId, id).changes;
       this.#statements.leaveEvent.run(eventId);
     }
     return { held, cost };
@@ -165,9 +167,14 @@ export class Removal {
     return cost;
   }
 
+  /** Of an event, up to `most`. */
+  #countNotes(eventId: number, most: number): number {
+    return this.#statements.countNotes.get(eventId, most)?.n ?? 0;
+  }
+
   /**
-   * Removes deliveries with their attempts, and the event's notes with the last of them, as far as there is
-   * room; answers what it cost.
+   * Removes deliveries with their attempts, and after the last of them the event's notes, as far as there is
+   * room, and at least one; answers what it cost.
    */
   #dropHanging(eventId: number, rows: readonly DeliveryRow[], room: number): number {
     let cost = 0;
@@ -175,7 +182,7 @@ export class Removal {
       if (cost >= room) return cost;
       cost += this.#dropDelivery(row, room - cost).cost;
     }
-    return cost + this.#statements.dropNotes.run(eventId).changes;
+    return cost + this.#statements.dropNotes.run(eventId, Math.max(room - cost, 1)).changes;
   }
 
   /** With its attempts, as far as there is room. */
@@ -211,6 +218,10 @@ export function pagesOf(bytes: number): number {
 export const BODY_BYTES = "ifnull(octet_length(request_body), 0) + ifnull(octet_length(response_body), 0)";
 
 function prepare(sqlite: Store["sqlite"]) {
+  const dropNotesBy = (owner: "event_id" | "delivery_id") =>
+    sqlite.prepare<void, [number, number]>(
+      `DELETE FROM note WHERE id IN (SELECT id FROM note WHERE ${owner} = ${bound(1)} LIMIT ${bound(2)})`,
+    );
   return {
     event: sqlite.prepare<EventRow, [number]>(
       "SELECT id, project_id, type, consumer_id, source_id, delivery_count, octet_length(data) AS bytes FROM event WHERE id = ?",
@@ -230,10 +241,11 @@ function prepare(sqlite: Store["sqlite"]) {
     dropEvent: sqlite.prepare<void, [number]>("DELETE FROM event WHERE id = ?"),
     dropDelivery: sqlite.prepare<void, [number]>("DELETE FROM delivery WHERE id = ?"),
     dropAttempt: sqlite.prepare<void, [number]>("DELETE FROM attempt WHERE id = ?"),
-    dropNotes: sqlite.prepare<void, [number]>("DELETE FROM note WHERE event_id = ?"),
-    dropNotesOf: sqlite.prepare<void, [number, number]>(
-      "DELETE FROM note WHERE event_id = ? AND delivery_id = ?",
+    countNotes: sqlite.prepare<{ n: number }, [number, number]>(
+      `SELECT count(*) AS n FROM (SELECT 1 FROM note WHERE event_id = ${bound(1)} LIMIT ${bound(2)})`,
     ),
+    dropNotes: dropNotesBy("event_id"),
+    dropNotesOf: dropNotesBy("delivery_id"),
     leaveEvent: sqlite.prepare<void, [number]>(
       "UPDATE event SET delivery_count = delivery_count - 1 WHERE id = ?",
     ),

@@ -16,9 +16,10 @@ import {
   waitsForPlan,
 } from "../../core/delivery.ts";
 import type { Ordering, Waiting } from "../../core/waiting.ts";
+import { limit } from "../../core/limits.ts";
 import { bound } from "../bound.ts";
 import { DELIVERY_COLUMNS, type DeliveryRow, STATUS, STATUS_KEY, toDelivery } from "./delivery-row.ts";
-import { deliveriesOf, goesToOneOf } from "./children.ts";
+import { deliveriesOf, goesToOneOf, REPLAYED } from "./children.ts";
 import type { Slice } from "./event-deliveries.ts";
 import { type Index, LABELS } from "../index/index.ts";
 import type { Meter } from "../counts/meter.ts";
@@ -110,6 +111,12 @@ export class Deliveries {
   findOf(eventId: number, endpointId: number): Delivery | null {
     const row = this.#statements.ofEventAndEndpoint.get(eventId, endpointId);
     return row ? toDelivery(row) : null;
+  }
+
+  /** How many replays have added to an event, up to `most`: its own have the keys right behind it. */
+  countAdded(eventId: number, most: number): number {
+    const own = eventId + limit("endpointsPerProjectMax");
+    return this.#statements.countAdded.get(eventId, own, most)?.n ?? 0;
   }
 
   /** The event's newest delivery to each of these endpoints, by the endpoint's key, in one look. */
@@ -351,6 +358,10 @@ function prepareReads(sqlite: Store["sqlite"]) {
     ),
     ofEventAndEndpoints: sqlite.prepare<DeliveryRow, [number, string]>(
       `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: goesToOneOf(2) })} ORDER BY id`,
+    ),
+    countAdded: sqlite.prepare<{ n: number }, [number, number, number]>(
+      `SELECT count(*) AS n FROM (SELECT 1 FROM delivery
+       WHERE event_id = ${bound(1)} AND id > ${bound(2)} AND ${REPLAYED} LIMIT ${bound(3)})`,
     ),
     handedOutUpTo: sqlite.prepare<HandedOut, [number, number, number]>(
       `SELECT id, attempt_count AS attemptCount FROM delivery

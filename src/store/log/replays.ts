@@ -79,6 +79,7 @@ type NewReplay = Omit<Replay, "id" | "status" | "replayed" | "completedAt"> & { 
 export class Replays {
   readonly #countRunning;
   readonly #countRunningOf;
+  readonly #runningOfEvent;
   readonly #status;
 
   constructor(
@@ -92,6 +93,10 @@ export class Replays {
     this.#countRunningOf = store.sqlite.prepare<{ n: number }, [number, string | null]>(
       `SELECT count(*) AS n FROM replay
        WHERE status = 'running' AND project_id = ?1 AND (?2 IS NULL OR consumer_id = ?2)`,
+    );
+    this.#runningOfEvent = store.sqlite.prepare<object, [number, number]>(
+      `SELECT 1 FROM replay INDEXED BY replay_running
+       WHERE status = 'running' AND project_id = ? AND filter ->> '$.event.id' = ? LIMIT 1`,
     );
     this.#status = store.sqlite.prepare<Pick<Replay, "status">, [number]>(
       "SELECT status FROM replay WHERE id = ?",
@@ -152,6 +157,11 @@ export class Replays {
 
   countRunning(): number {
     return this.#countRunning.get()?.n ?? 0;
+  }
+
+  /** True where one sends this event again, slice by slice; inside a write. */
+  isRunningOf(projectId: number, eventId: number): boolean {
+    return this.#runningOfEvent.get(projectId, eventId) !== null;
   }
 
   /** Of a project, or those of them that one consumer asked for; inside a write, those of its batch count. */

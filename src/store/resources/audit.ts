@@ -33,7 +33,6 @@ export class Audit {
   readonly #expire;
   readonly #hasPast;
   readonly #blank;
-  readonly #window;
   readonly #blankOf;
   readonly #anyOf;
 
@@ -46,8 +45,8 @@ export class Audit {
     this.#below = sqlite.prepare<{ id: number }, [number, number, number]>(
       "SELECT id FROM audit WHERE scope = ? AND id < ? ORDER BY id DESC LIMIT ?",
     );
-    this.#ofObject = sqlite.prepare<{ id: number }, [string, number, number]>(
-      "SELECT id FROM audit WHERE object_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
+    this.#ofObject = sqlite.prepare<{ id: number }, [number, string, number, number]>(
+      "SELECT id FROM audit WHERE scope = ? AND object_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
     );
     this.#load = sqlite.prepare<Row, [string]>(
       `SELECT id, scope, actor_kind, actor_id, action, object_kind, object_id FROM audit
@@ -58,19 +57,17 @@ export class Audit {
     this.#expire = sqlite.prepare<void, [number, number]>(
       "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < ? ORDER BY id LIMIT ?)",
     );
-    this.#window = sqlite.prepare<{ last: number | null }, [number, number, number, number]>(
-      `SELECT max(id) AS last FROM
-       (SELECT id FROM audit WHERE scope = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?)`,
-    );
-    this.#blankOf = sqlite.prepare<void, [number, number, number, string]>(
-      `UPDATE audit SET changes = '{}', consumer_id = NULL WHERE scope = ? AND id > ? AND id <= ?
-       AND ? IN (consumer_id, changes ->> '$.consumer_id.from', changes ->> '$.consumer_id.to')`,
+    const shown = ["consumer_id", "changes ->> '$.consumer_id.from'", "changes ->> '$.consumer_id.to'"]
+      .map((owner) => `SELECT id FROM audit WHERE scope = ?1 AND ${owner} = ?2 AND id <= ?3`)
+      .join(" UNION ");
+    this.#blankOf = sqlite.prepare<void, [number, string, number, number]>(
+      `UPDATE audit SET changes = '{}', consumer_id = NULL WHERE id IN (${shown} ORDER BY id LIMIT ?4)`,
     );
     this.#anyOf = sqlite.prepare<object, [number, string]>(
       "SELECT 1 FROM audit WHERE scope = ? AND consumer_id = ? LIMIT 1",
     );
-    this.#blank = sqlite.prepare<void, [string]>(
-      "UPDATE audit SET changes = '{}', consumer_id = NULL WHERE object_id = ?",
+    this.#blank = sqlite.prepare<void, [number, string]>(
+      "UPDATE audit SET changes = '{}', consumer_id = NULL WHERE scope = ? AND object_id = ?",
     );
   }
 
@@ -111,19 +108,17 @@ export class Audit {
     return JSON.parse(this.#changes.get(id)?.changes ?? "{}") as AuditChanges;
   }
 
-  /** Inside a write: what an object was like is forgotten, that it was changed is not. */
-  blank(objectId: string): void {
-    this.#blank.run(objectId);
+  /** Inside a write: what an object of a project was like is forgotten, that it was changed is not. */
+  blank(projectId: number, objectId: string): void {
+    this.#blank.run(projectId, objectId);
   }
 
   /**
-   * Inside a write: the same for all entries that concern a consumer, whether or not their object is still
-   * there, a slice above `after`; answers where it goes on, null at the end.
+   * Inside a write: the same for a slice of the entries that concern a consumer, whether or not their object
+   * is still there; answers how many.
    */
-  blankOf({ projectId, consumerId, last }: Owned, after: number): number | null {
-    const upTo = this.#window.get(projectId, after, last, limit("sliceRows"))?.last ?? null;
-    if (upTo !== null) this.#blankOf.run(projectId, after, upTo, consumerId);
-    return upTo;
+  blankOf({ projectId, consumerId, last }: Owned): number {
+    return this.#blankOf.run(projectId, consumerId, last, limit("sliceRows")).changes;
   }
 
   /** True where an entry may show data of the consumer. */
@@ -139,8 +134,12 @@ export class Audit {
   }
 
   #candidates({ scopes, objectId }: AuditFilter, before: number, count: number): number[] {
-    if (objectId !== null) return this.#ofObject.all(objectId, before, count).map(({ id }) => id);
-    const ids = scopes.flatMap((scope) => this.#below.all(scope, before, count).map(({ id }) => id));
+    const rows = scopes.flatMap((scope) =>
+      objectId === null
+        ? this.#below.all(scope, before, count)
+        : this.#ofObject.all(scope, objectId, before, count),
+    );
+    const ids = rows.map(({ id }) => id);
     return ids.toSorted((a, b) => b - a).slice(0, count);
   }
 }

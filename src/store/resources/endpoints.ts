@@ -1,9 +1,10 @@
-import { and, count, desc, eq, ne } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Cipher } from "../../core/cipher.ts";
 import { keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import { type Endpoint, type EndpointSecrets, isSameDestination } from "../../core/model.ts";
+import { bound } from "../bound.ts";
 import { endpoint as table } from "../schema.ts";
 import { type ReadonlyShelf, Shelves } from "../../core/structures/shelf.ts";
 import { endpointWeight } from "./endpoint-weights.ts";
@@ -23,14 +24,16 @@ export class Endpoints {
   #changes = 0;
   /** Endpoints whose change is written and not announced yet: their rows are ahead of memory. */
   readonly #changing = new Set<number>();
+  readonly #statements;
 
   constructor(
     private readonly store: Store,
     private readonly db: BunSQLiteDatabase,
     private readonly cipher: Cipher,
   ) {
-    const isThere = ne(table.status, "deleted");
-    for (const row of db.select().from(table).where(isThere).all()) this.#index(this.#open(row));
+    this.#statements = prepare(store.sqlite);
+    for (const row of db.select().from(table).where(sql`status <> 'deleted'`).orderBy(table.id).all())
+      this.#index(this.#open(row));
   }
 
   /** Calls `listener` with every endpoint that was made, changed or deleted, after the commit. */
@@ -86,12 +89,7 @@ export class Endpoints {
 
   /** How many a consumer has; inside a write, so that those of the same batch count too. */
   countOf(projectId: number, consumerId: string): number {
-    const isTheirs = and(
-      eq(table.projectId, projectId),
-      eq(table.consumerId, consumerId),
-      ne(table.status, "deleted"),
-    );
-    return this.db.select({ count: count() }).from(table).where(isTheirs).get()?.count ?? 0;
+    return this.#statements.countOf.get(projectId, consumerId)?.n ?? 0;
   }
 
   /**
@@ -99,15 +97,11 @@ export class Endpoints {
    * the consumer's, and what a portal token reads is gathered from the lists of these.
    */
   keysOf(projectId: number, consumerId: string): number[] {
-    const isTheirs = and(eq(table.projectId, projectId), eq(table.consumerId, consumerId));
-    const rows = this.db
-      .select({ id: table.id })
-      .from(table)
-      .where(isTheirs)
-      .orderBy(eq(table.status, "deleted"), desc(table.id))
-      .limit(limit("endpointsSeenMax"))
-      .all();
-    return rows.map(({ id }) => id);
+    const { openOf, deletedOf } = this.#statements;
+    const most = limit("endpointsSeenMax");
+    const open = openOf.all(projectId, consumerId, most);
+    const deleted = deletedOf.all(projectId, consumerId, most - open.length);
+    return [...open, ...deleted].map(({ id }) => id);
   }
 
   /**
@@ -196,6 +190,20 @@ export class Endpoints {
     const secrets = JSON.parse(this.cipher.open(sealed, placeOf(open.id))) as EndpointSecrets;
     return { ...open, ...secrets };
   }
+}
+
+function prepare(sqlite: Store["sqlite"]) {
+  const theirs = (columns: string, status: string) =>
+    `SELECT ${columns} FROM endpoint WHERE project_id = ${bound(1)} AND consumer_id = ?2 AND status ${status}`;
+  const keys = (status: string) =>
+    sqlite.prepare<{ id: number }, [number, string, number]>(
+      `${theirs("id", status)} ORDER BY id DESC LIMIT ${bound(3)}`,
+    );
+  return {
+    countOf: sqlite.prepare<{ n: number }, [number, string]>(theirs("count(*) AS n", "<> 'deleted'")),
+    openOf: keys("<> 'deleted'"),
+    deletedOf: keys("= 'deleted'"),
+  };
 }
 
 function consumerPlace(projectId: number, consumerId: string): string {

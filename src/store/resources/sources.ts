@@ -1,4 +1,4 @@
-import { eq, ne } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Cipher } from "../../core/cipher.ts";
 import { keyTime } from "../../core/ids.ts";
@@ -29,8 +29,8 @@ export class Sources {
     private readonly db: BunSQLiteDatabase,
     private readonly cipher: Cipher,
   ) {
-    const isThere = ne(table.status, "deleted");
-    for (const row of db.select().from(table).where(isThere).all()) this.remember(this.#open(row));
+    for (const row of db.select().from(table).where(sql`status <> 'deleted'`).orderBy(table.id).all())
+      this.remember(this.#open(row));
   }
 
   get(id: number): Source | undefined {

@@ -1,5 +1,6 @@
 /** Replay of one event; of many: test/http/replays/replays.test.ts. */
 import { describe, expect, test } from "bun:test";
+import { LIMITS } from "../../../src/core/limits.ts";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
 import { apiForFile, expectRefusal, type Page, type Reply, nobody } from "../log-kit.ts";
 
@@ -58,6 +59,27 @@ describe("a replay of one event", () => {
       [first?.id, fresh?.id].map(String),
     );
     expect((await api.get<{ delivery_count: number }>(`/v1/events/${event.id}`)).delivery_count).toBe(2);
+  });
+
+  test("adds no more deliveries than an event may get, and sends those again that it has", async () => {
+    const { value } = LIMITS.replayedOfEventMax;
+    await api.endpoint({ url: api.receiver.url("bounded"), eventTypes: ["e.bounded"] });
+    const event = await api.publish("e.bounded");
+    await api.settled(event.id);
+    // What came with it has the keys of its first milliseconds.
+    await Bun.sleep(30);
+    try {
+      (LIMITS.replayedOfEventMax as { value: number }).value = 2;
+      const all = await Promise.all([1, 2, 3].map(() => replayEvent(event.id, { new_message_id: true })));
+      expect(all.map(({ status }) => status).filter((status) => status === 202)).toHaveLength(2);
+      expect(all.map(({ status }) => status)).toContain(409);
+      const late = await api.endpoint({ url: api.receiver.url("bounded"), eventTypes: ["e.late"] });
+      expectRefusal(await replayEvent(event.id, { endpoint_ids: [late.publicId] }), 409, "conflict");
+      expect(rows(await replayEvent(event.id))).toHaveLength(1);
+    } finally {
+      (LIMITS.replayedOfEventMax as { value: number }).value = value;
+    }
+    expect((await api.get<{ delivery_count: number }>(`/v1/events/${event.id}`)).delivery_count).toBe(3);
   });
 
   test("goes to the endpoints that are named, also such as were added later", async () => {

@@ -1,6 +1,6 @@
 /** The audit log: every change is in it, written with the change, and nothing secret is. */
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
-import { limit } from "../../../src/core/limits.ts";
+import { limit, LIMITS } from "../../../src/core/limits.ts";
 import {
   api,
   call,
@@ -252,6 +252,36 @@ describe("the list", () => {
     expect((await entries("&actor_kind=api_key", "other")).map(({ action }) => action)).toEqual([
       "project.updated",
     ]);
+  });
+
+  test("of an object whose name another project has too reads none of its entries", async () => {
+    const { scope } = api.data.store.sqlite
+      .query<{ scope: number }, []>("SELECT scope FROM audit WHERE action LIKE 'endpoint.%' LIMIT 1")
+      .get() ?? { scope: 0 };
+    const insert = () =>
+      api.data.audit.add({
+        scope,
+        actor: { kind: "operator", id: null },
+        action: "event_type.updated",
+        object: { kind: "event_type", id: "both.have" },
+        changes: {},
+        consumerId: null,
+      });
+    await api.data.store.write(() => Array.from({ length: 500 }, insert));
+    const { value } = LIMITS.listScanMax;
+    (LIMITS.listScanMax as { value: number }).value = 250;
+    try {
+      expect(await made("GET", "/v1/audit?object_id=both.have", undefined, "other")).toEqual({
+        data: [],
+        next_cursor: null,
+      });
+    } finally {
+      (LIMITS.listScanMax as { value: number }).value = value;
+    }
+    expect(await entries("&object_id=both.have")).not.toEqual([]);
+    await api.data.store.write(() =>
+      api.data.store.sqlite.run("DELETE FROM audit WHERE object_id = 'both.have'"),
+    );
   });
 
   test("holds what the operator changed of the account, in each of its projects", async () => {

@@ -1,7 +1,8 @@
 /** What is erased is overwritten in the file, list entries too, from the first time on. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { startApi } from "../../http/log-kit.ts";
+import { limit } from "../../../src/core/limits.ts";
+import { type Api, startApi } from "../../http/log-kit.ts";
 
 const LIST = 7;
 const keys = Array.from({ length: 60 }, (_, at) => 2 ** 50 + 3 + at * 2 ** 33);
@@ -27,3 +28,45 @@ test("keys that were dropped securely stand nowhere in the file", async () => {
   );
   expect([index.isEmpty(LIST), found()]).toEqual([true, 0]);
 }, 20_000);
+
+const NOTES = 250;
+
+/** An event with one delivery, and very many notes of it. */
+async function noted(api: Api): Promise<{ eventId: number; deliveryId: number; notes: () => number }> {
+  await api.endpoint({ url: api.receiver.url("noted"), eventTypes: ["noted"] });
+  const { id } = await api.publish("noted");
+  const [delivery] = await api.settled(id);
+  const eventId = api.services.ids.decode("evt", id) ?? 0;
+  const deliveryId = api.services.ids.decode("msg", delivery?.id ?? "") ?? 0;
+  const { notes, store } = api.data;
+  await store.write(() => {
+    for (let n = 0; n < NOTES; n++) notes.add(eventId, deliveryId, "replayed");
+  });
+  const left = store.sqlite.prepare<{ n: number }, []>("SELECT count(*) AS n FROM note");
+  return { eventId, deliveryId, notes: () => left.get()?.n ?? -1 };
+}
+
+test("notes of an event leave slice by slice, however many", async () => {
+  await using api = await startApi();
+  const { eventId, notes } = await noted(api);
+  const { removal, store } = api.data;
+  await store.write(() => removal.remove(eventId));
+  const left = [notes()];
+  while (removal.hasRest()) {
+    await store.write(() => removal.removeRest());
+    left.push(notes());
+  }
+  expect(left).toEqual([250, 152, 52, 0]);
+});
+
+test("notes of a delivery that leaves its event go slice by slice before it", async () => {
+  await using api = await startApi();
+  const { deliveryId, notes } = await noted(api);
+  const { deliveries, removal, store } = api.data;
+  const left: number[] = [];
+  while (deliveries.get(deliveryId) !== null) {
+    await store.write(() => removal.removeDeliveries([deliveryId], limit("sliceRows")));
+    left.push(notes());
+  }
+  expect(left).toEqual([150, 50, 0]);
+});

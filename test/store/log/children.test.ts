@@ -1,13 +1,7 @@
-import { Database } from "bun:sqlite";
+import type { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { deliveriesOf, isAttemptOf, isLastAttemptOf } from "../../../src/store/log/children.ts";
-import { openData } from "../../../src/store/data.ts";
-import { DeliveryList } from "../../../src/store/log/delivery-list.ts";
-import { EventList } from "../../../src/store/log/event-list.ts";
-import { Cipher } from "../../../src/core/cipher.ts";
-import { migrate } from "../../../src/store/migrations.ts";
 import { openMemory } from "../../kit/memory.ts";
-import { storeParts } from "../../kit/store-parts.ts";
 
 interface Row {
   id: number;
@@ -113,53 +107,6 @@ test("an attempt that has the key of one that has left is not taken for it", () 
     expect(keysOf(sqlite, `SELECT id FROM attempt WHERE ${isLastAttemptOf(id, "50")}`)).toEqual([
       ...expected,
     ]);
-  }
-  sqlite.close();
-});
-
-/** What may be long: nothing reads it from its beginning. */
-const FULL_SCAN = /^SCAN (delivery|attempt|event|entry|note|d|a|e|n)$/;
-
-/** Remembers what is prepared over it. */
-class Watched extends Database {
-  readonly statements = new Set<string>();
-
-  override prepare(sql: string): never {
-    this.statements.add(sql);
-    return super.prepare(sql) as never;
-  }
-
-  override query(sql: string): never {
-    this.statements.add(sql);
-    return super.query(sql) as never;
-  }
-}
-
-test("no statement of the store reads a long table from end to end", () => {
-  const sqlite = new Watched(":memory:", { strict: true });
-  migrate(sqlite);
-  const data = openData(sqlite, storeParts({}), { cipher: new Cipher([new Uint8Array(32)]), cell: "00" });
-  expect([new EventList(data), new DeliveryList(data)]).toHaveLength(2);
-  const read = [...sqlite.statements].filter((sql) => /^\s*(SELECT|UPDATE|DELETE)/.test(sql));
-  expect(read.length).toBeGreaterThan(80);
-  const plain: Database = sqlite;
-  const planOf = (sql: string) => plain.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all();
-  expect(read.filter((sql) => planOf(sql).some(({ detail }) => FULL_SCAN.test(detail)))).toEqual([]);
-  // What is parked is long too, and each of its orders has an index.
-  for (const [order, name] of [
-    ["id", "delivery_parked_by_id"],
-    ["queue_order", "delivery_parked"],
-  ] as const) {
-    const reads = read.filter((sql) =>
-      new RegExp(
-        `queue_order IS NOT NULL ORDER BY ${order} LIMIT|min\\(${order}\\) .*queue_order IS NOT NULL`,
-      ).test(sql),
-    );
-    expect(reads).toHaveLength(2);
-    for (const sql of reads)
-      expect(planOf(sql).map(({ detail }) => detail)).toEqual([
-        expect.stringMatching(new RegExp(`^SEARCH delivery USING (COVERING )?INDEX ${name} \\(`)),
-      ]);
   }
   sqlite.close();
 });
