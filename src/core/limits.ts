@@ -317,7 +317,12 @@ export const LIMITS = {
   headerPartsMax: {
     value: 64,
     unit: "count",
-    why: "Parts of a credential header's value, such as cookies, each of which attempts hide where a receiver repeats it alone; the whole value is hidden however many it has.",
+    why: "Parts of all credential headers of an endpoint, such as cookies, each of which attempts hide where a receiver repeats it alone; whole values are hidden however many parts they have. An endpoint has some 1000 needles then, from the first answer with content on: 60 KB in memory, where its headers have 80.",
+  },
+  secretTriesMax: {
+    value: 2000,
+    unit: "count",
+    why: "Places in a text of a receiver that begin like a credential, in whatever form, at which attempts look whether it is one: a millisecond at most. From the next one on all of the text is hidden.",
   },
   listLimitMax: { value: 250, unit: "count", why: "A page of a list is answered in a few milliseconds." },
   listLimitDefault: { value: 50, unit: "count", why: "A screenful." },

@@ -25,8 +25,6 @@ export interface Compiled {
    * have been stored before its kind refused such a header.
    */
   headers: Endpoint["headers"];
-  /** Its credentials, and what its own headers carry. */
-  credentials: readonly string[];
   current: readonly SigningKey[];
   /** During an overlap, newest first. */
   both: readonly SigningKey[];
@@ -45,11 +43,15 @@ export const compiledOf = once((endpoint: Endpoint): Compiled => {
     head: null,
     headers: endpoint.headers.filter(([name]) => kind === undefined || !isProtocolHeader(kind, name)),
     config: { ...endpoint.config, ...endpoint.credentials },
-    credentials: [...Object.values(endpoint.credentials), ...headerSecrets(endpoint.headers)],
     current,
     both: previous ? [...current, readKey(previous.secret, previous.privateKey)] : current,
   };
 });
+
+/** Its credentials, and what its own headers carry: asked for where a server said anything. */
+export const credentialsOf = once((endpoint: Endpoint): readonly string[] => [
+  ...new Set([...Object.values(endpoint.credentials), ...headerSecrets(endpoint.headers)]),
+]);
 
 /** The keys that are valid now, newest first. */
 export function keysOf(endpoint: Endpoint, now: number): readonly SigningKey[] {

@@ -20,8 +20,8 @@ import {
 import { errorNamed } from "../destinations/answers.ts";
 import { findKind } from "../destinations/destinations.ts";
 import type { Transport, TransportResult } from "../transport/types.ts";
-import { compiledOf, headOf, keysOf } from "./compiled-endpoint.ts";
-import { headerSecrets, hideInFacts } from "./redact.ts";
+import { compiledOf, credentialsOf, headOf, keysOf } from "./compiled-endpoint.ts";
+import { headerSecrets, hideInFacts, type Secrets } from "./redact.ts";
 import { reshape } from "./transformations.ts";
 
 /** One attempt as it went: what its row shows, and what the states of delivery and endpoint depend on. */
@@ -70,7 +70,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
     if ("code" in request) return sentMalformed(startedAt, request);
     if (request instanceof Unprepared) {
       const sent = sentUnprepared(request, sending, message);
-      return sent && hideInFacts(sent, secretsOf(kind, endpoint, sending.asked));
+      return sent && hideInFacts(sent, () => secretsOf(kind, endpoint, sending.asked));
     }
     const result = await transmit(sending, request);
     if (result.kind === "aborted") return null;
@@ -93,7 +93,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
       ...findingOf(result, judgement, parts),
       saysGone: response?.status === GONE,
     };
-    return hideInFacts(sent, secretsOf(kind, endpoint, request.headers));
+    return hideInFacts(sent, () => secretsOf(kind, endpoint, request.headers));
   } catch (error) {
     // Whatever is thrown, as by settings of another version, must not end the process: it serves others.
     parts.onBroken(endpoint, error);
@@ -126,16 +126,19 @@ function secretsOf(
   kind: DestinationKind,
   endpoint: Endpoint,
   sent: OutgoingRequest["headers"] = [],
-): readonly string[] {
-  const { credentials, config } = compiledOf(endpoint);
-  if (credentials.length === 0) return [];
-  const authorization = sent.filter(([name]) => name.toLowerCase() === "authorization");
+): Secrets {
+  const kept = credentialsOf(endpoint);
+  if (kept.length === 0) return kept;
+  const own = new Set(endpoint.headers.map(([, value]) => value));
+  const authorization = sent.filter(
+    ([name, value]) => name.toLowerCase() === "authorization" && !own.has(value),
+  );
   const open = new Set<unknown>([
     ...Object.values(endpoint.config),
     ...sent.map(([name]) => name.toLowerCase()),
   ]);
   const made = headerSecrets(authorization).filter((one) => !open.has(one));
-  return [...new Set([...credentials, ...(kind.secrets?.(config) ?? []), ...made])];
+  return { kept, made: [...(kind.secrets?.(compiledOf(endpoint).config) ?? []), ...made] };
 }
 
 /** Within what is left of the attempt's time. */

@@ -17,7 +17,7 @@ interface Piece {
  * escaped again makes of one.
  */
 const ESCAPE =
-  /\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2}))?|%(?:25)*([0-9a-f]{2})|&(?:amp;)*(?:#x0*([0-9a-f]{1,5})|#0*(\d{1,6})|(amp|lt|gt|quot|apos));|[+\n\r\t\b\f]/gi;
+  /\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2}))?|%(?:25)*([0-9a-f]{2})|&(?:amp;)*(?:#x0*([0-9a-f]{1,5})|#0*(\d{1,6})|(amp|lt|gt|quot|apos));/gi;
 const HAS_ESCAPES = /[\\%&+]/;
 /** What may be the beginning of one, where a text is cut off. */
 const ESCAPE_BEGUN = /(?:\\+(?:u[0-9a-f]{0,3}|x[0-9a-f]?)?|%[0-9a-f]?|&[#0-9a-z]{0,8})$/i;
@@ -25,14 +25,14 @@ const ESCAPE_BEGUN_MAX = 20;
 
 const NAMED: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 /** A form writes a space as `+`; JSON a line feed as `\n`, of which `n` is left without the backslash. */
-const FOLDED: Readonly<Record<string, string>> = {
-  "+": " ",
-  "\n": "n",
-  "\r": "r",
-  "\t": "t",
-  "\b": "b",
-  "\f": "f",
-};
+const FOLDED = [
+  ["+", " "],
+  ["\n", "n"],
+  ["\r", "r"],
+  ["\t", "t"],
+  ["\b", "b"],
+  ["\f", "f"],
+] as const;
 
 /** JSON in JSON in a URL in HTML is four. */
 const LEVELS_MAX = 6;
@@ -96,7 +96,7 @@ function unescapedOnce(view: View, end: number): View {
   }
   goTo(end);
   pieces.push({ start: text.length, from: end, isEscape: true });
-  return { text, origin: { of: view, pieces } };
+  return { text: folded(text), origin: { of: view, pieces } };
 }
 
 function beginningOfCut(text: string): number {
@@ -110,11 +110,15 @@ function meaningOf([escape, u, x, percent, hex, decimal, name]: RegExpExecArray)
   if (digits !== undefined) return character(Number.parseInt(digits, 16), escape);
   if (decimal !== undefined) return character(Number(decimal), escape);
   if (name !== undefined) return NAMED[name.toLowerCase()] ?? "";
-  return FOLDED[escape] ?? "";
+  return "";
 }
 
 /** The escape itself where there is no such character. */
 function character(code: number, escape: string): string {
-  const meant = code <= 0x10ffff ? String.fromCodePoint(code) : escape;
-  return FOLDED[meant] ?? meant;
+  return code <= 0x10ffff ? String.fromCodePoint(code) : escape;
+}
+
+/** Letter by letter, so that each stays at its place. */
+function folded(text: string): string {
+  return FOLDED.reduce((known, [letter, meant]) => known.replaceAll(letter, meant), text);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Endpoint } from "../../src/core/model.ts";
 import { makeSecret } from "../../src/core/signing.ts";
-import { compiledOf, headOf, keysOf } from "../../src/delivery/compiled-endpoint.ts";
+import { compiledOf, credentialsOf, headOf, keysOf } from "../../src/delivery/compiled-endpoint.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
 
 const NOW = 1000;
@@ -39,7 +39,7 @@ test("hides what is stored as a credential, and what its own headers carry", () 
     credentials: { token: "stored-token" },
     headers: [["authorization", "Bearer in-a-header"]],
   };
-  expect(compiledOf(endpoint).credentials).toEqual(["stored-token", "in-a-header"]);
+  expect(credentialsOf(endpoint)).toEqual(["stored-token", "in-a-header"]);
 });
 
 test("an endpoint that cannot be read throws: its secret, its filter", () => {
