@@ -44,6 +44,10 @@ export const HEAVY_FLOODS: readonly HeavyFlood[] = [
   { name: "chunks of a byte", peakMiBMax: 250, seconds: 15, prepare: chunksOfAByte },
   { name: "small, reshaped", peakMiBMax: 750, seconds: 20, prepare: smallReshaped },
   { name: "large, read at once", peakMiBMax: 650, seconds: 15, prepare: largeReadAtOnce },
+  { name: "pipelined, no key", peakMiBMax: 170, seconds: 15, prepare: pipelined },
+  { name: "refused previews", peakMiBMax: 350, seconds: 15, prepare: refusedPreviews },
+  { name: "many credentials", peakMiBMax: 180, seconds: 15, prepare: manyCredentials },
+  { name: "black holes", peakMiBMax: 370, seconds: 30, prepare: blackHoles },
 ];
 
 /** 60 events of a megabyte to 40 endpoints that take them and never answer. */
@@ -238,6 +242,67 @@ async function largeReadAtOnce(target: Target): Promise<() => Promise<Tally>> {
   const read = () => call(target, "GET", `/v1/deliveries/${String(delivery?.id)}/attempts`);
   return () => atOnce(100, read, 100);
 }
+
+/** Requests in one burst on one connection, of somebody without a key who reads no answer. */
+async function pipelined({ port }: Target): Promise<() => Promise<Tally>> {
+  const request = "GET /x HTTP/1.1\r\nhost: a\r\n\r\n".repeat(150_000);
+  return async () => {
+    const close = await holdConnections(port, request, 1);
+    await Bun.sleep(12_000);
+    close();
+    return {};
+  };
+}
+
+/** Previews of a link that may only read, each with a filter that is refused for its size. */
+async function refusedPreviews(target: Target): Promise<() => Promise<Tally>> {
+  const key = await makeLink(target, "anna");
+  const filter = { data: { n: { $in: Array.from({ length: 1_000_000 }, () => 1) } } };
+  const body = { event: { type: "bench.heavy", data: {} }, filter };
+  return () => atOnce(20, () => call({ ...target, key }, "POST", "/v1/endpoints/preview", body), 4);
+}
+
+/** Headers of very many credentials, each of which is hidden in an answer that holds none. */
+async function manyCredentials(target: Target): Promise<() => Promise<Tally>> {
+  const fetch = () => new Response("abcdefgh".repeat(2048));
+  const receiver = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch });
+  const value = (nth: number) =>
+    Array.from({ length: 340 }, (_, at) => `a=q${(nth * 1000 + at).toString(36).padStart(8, "q")};`).join("");
+  const names = Array.from({ length: 20 }, (_, nth) => [`x-auth-${nth}`, value(nth)]);
+  const headers = Object.fromEntries(names) as Record<string, string>;
+  await makeEndpoints(target, 1, { url: `http://127.0.0.1:${receiver.port}/`, headers });
+  const events = Array.from({ length: 60 }, () => ({ type: "bench.heavy", data: {} }));
+  return () => atOnce(5, () => call(target, "POST", "/v1/events/batch", { events }), 1);
+}
+
+/** Receivers that answer no attempt to connect, and are given up after a second, by many endpoints. */
+async function blackHoles(target: Target): Promise<() => Promise<Tally>> {
+  const holes = Bun.spawn(["python3", "-u", "-c", HOLE], { stdout: "pipe" });
+  const { value } = await holes.stdout.getReader().read();
+  const url = `http://127.0.0.1:${new TextDecoder().decode(value).trim()}/`;
+  await makeEndpoints(target, 500, { url, timeout_seconds: 1, max_concurrency: 100 });
+  return async () => {
+    const tally = await atOnce(100, () => publish(target, {}));
+    await Bun.sleep(20_000);
+    holes.kill();
+    return tally;
+  };
+}
+
+/** A listener whose queue is full, and which takes nobody out of it: what comes then is dropped. */
+const HOLE = `
+import socket, time
+listener = socket.socket()
+listener.bind(("127.0.0.1", 0))
+listener.listen(0)
+held = []
+for _ in range(4):
+    held.append(socket.socket())
+    held[-1].setblocking(False)
+    held[-1].connect_ex(listener.getsockname())
+print(listener.getsockname()[1])
+time.sleep(600)
+`;
 
 /** An endpoint that is paused, with 200,000 deliveries; answers its id. */
 async function makeBacklog(target: Target): Promise<string> {
