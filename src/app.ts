@@ -297,6 +297,7 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
     version: VERSION,
     baseUrl: config.baseUrl,
     authenticate: authenticator(data, now),
+    accessChanges: () => data.tenants.accessChanges,
     operatorToken: config.operatorToken,
     metricsToken: config.metricsToken,
     now,

@@ -266,6 +266,7 @@ export class Api implements AsyncDisposable {
       onRejected: () => {},
       logRequest: () => {},
       logFailure: () => {},
+      accessChanges: () => Number.NaN,
       isDraining: () => false,
       writeFor: <T>(projectId: number | null, run: () => T) => store.writeFor(projectId, run),
       turns: store.turns,

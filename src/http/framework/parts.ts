@@ -22,6 +22,8 @@ export interface HttpParts {
   baseUrl: string;
   /** `refused` is the detail of the 401 (a suspended account); null: the token is not known. */
   authenticate(token: string): Caller | { refused: string } | null;
+  /** Another number once a key was revoked, or an account changed. */
+  accessChanges(): number;
   /** null: operator calls are off. */
   operatorToken: string | null;
   /** null: only the operator's token reads the metrics. */

@@ -108,6 +108,7 @@ export class RequestHandler implements RequestContext {
   bytes: Bytes = NO_BYTES;
   private allowance: Allowance | null = null;
   private charged = 0;
+  private admittedAt = 0;
   private keyed: KeyedRequest | null = null;
   private room: BodyInFlight | null = null;
   private answerRoom: AnswerRoom | null = null;
@@ -131,7 +132,7 @@ export class RequestHandler implements RequestContext {
       // A long work's body is not parsed before the work has its permit.
       if (isLong(route, this.request)) await this.beginWork();
       if (takesBody(route)) {
-        this.admit();
+        this.admitAgain();
         // Several large ones that are complete at once are not read in one turn of the loop.
         if (isHeavy(this.bytes.length)) await this.turns.ownTurn();
       }
@@ -163,7 +164,7 @@ export class RequestHandler implements RequestContext {
     return this.shared.parts.writeFor(this.caller?.projectId ?? null, () => {
       // The caller's key may be revoked, or its account suspended, since the request came: a body, or a name
       // server of the caller's own, may take many seconds.
-      this.admit();
+      this.admitAgain();
       const answer = run();
       const { audit } = this.prepared.route;
       if (typeof audit === "object") this.shared.parts.audit.add(auditEntry(audit, this, answer));
@@ -248,7 +249,14 @@ export class RequestHandler implements RequestContext {
   /** Throws 401 or 403. */
   private admit(): Caller | null {
     const { access, method } = this.prepared.route;
+    this.admittedAt = this.shared.parts.accessChanges();
     return admit(access, method, this.request, this.shared.parts);
+  }
+
+  /** The same: a key that has passed is looked up again only where one may pass no more. */
+  private admitAgain(): void {
+    const isSame = this.shared.parts.accessChanges() === this.admittedAt;
+    if (!isSame || this.caller?.kind !== "api_key") this.admit();
   }
 
   private handle(): Answer | Promise<Answer> {

@@ -55,6 +55,8 @@ export class Tenants {
   readonly #used = new Map<ApiKey, number>();
   readonly #listeners: ((changed: Account) => void)[] = [];
   readonly #saveUse;
+  /** Grows whenever a key may pass no more: it was revoked, or its account was changed. */
+  accessChanges = 0;
 
   constructor(
     private readonly store: Store,
@@ -172,6 +174,7 @@ export class Tenants {
   /** From here on the account is what it was changed to: its keys, its deliveries and its plan go by that. */
   rememberAccount(changed: Account): void {
     this.#accounts.set(changed.id, changed);
+    this.accessChanges++;
     for (const listener of this.#listeners) listener(changed);
   }
 
@@ -250,6 +253,7 @@ export class Tenants {
 
   /** Nothing with it passes from now on, nor what came with it before and is not written yet. */
   forgetKey(key: ApiKey): void {
+    this.accessChanges++;
     this.#keys.delete(key.hash);
     this.#keysOf.delete(key.projectId, key.id);
     this.#used.delete(key);
