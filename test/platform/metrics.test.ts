@@ -39,7 +39,12 @@ describe("the backlog", () => {
     const { live } = await own.tenant("unlimited");
     const { id = "" } = await own.endpoint(live);
     await live.post(`/v1/endpoints/${id}/pause`);
-    for (let left = EVENTS; left > 0; left -= 400) await batch(live, Math.min(left, 400));
+    for (let sent = 400; sent <= EVENTS; sent += 400) {
+      await batch(live, 400);
+      const held = Math.min(sent, limit("actorQueueMax"));
+      // What is on its way to the actor does not know yet that the actor is full.
+      await own.app.until(async () => (await gauge("sealpost_queue_depth", own)) >= held);
+    }
     expect(await gauge("sealpost_deliveries_due", own)).toBe(EVENTS);
     expect(await gauge("sealpost_queue_depth", own)).toBeLessThan(EVENTS);
     await own.app.stop();
