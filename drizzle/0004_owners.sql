@@ -7,6 +7,10 @@ DROP INDEX source_project;
 CREATE INDEX source_consumer ON source (project_id, consumer_id) WHERE status <> 'deleted';
 CREATE INDEX source_deleted ON source (project_id, consumer_id) WHERE status = 'deleted';
 
+-- Replays of before this field was there.
+UPDATE replay SET filter = json_set(filter, '$.endpointConsumerId', (SELECT consumer_id FROM endpoint WHERE endpoint.id = replay.filter ->> 'endpointId'))
+  WHERE filter ->> 'endpointId' IS NOT NULL AND filter ->> 'endpointConsumerId' IS NULL;
+
 -- Whose a bulk replay is: of the consumer that asked for it, that it is for, or whose endpoint it is for.
 CREATE INDEX replay_consumer ON replay (project_id, consumer_id) WHERE consumer_id IS NOT NULL;
 CREATE INDEX replay_for_consumer ON replay (project_id, filter ->> 'consumerId') WHERE filter ->> 'consumerId' IS NOT NULL;

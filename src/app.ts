@@ -126,7 +126,6 @@ export async function startApp(config: Config, parts: AppParts): Promise<App> {
   const checkpoints = new Checkpoints(data.store, checkpointThread, replication.isAttended);
   const jobs = openJobs({ ...base, outbound, eraser, checkpoints, logger });
   jobs.start();
-  base.dates.onStep(() => releaser.releaseAll());
   phase = { is: "open", port };
   const stop = async () => {
     phase = { is: "stopping", port };

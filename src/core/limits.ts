@@ -50,7 +50,7 @@ export const LIMITS = {
   requestsPerTurnMax: {
     value: 200,
     unit: "count",
-    why: "Requests that begin in one turn of the loop, some ten milliseconds of work at most; the others begin in the next, and a connection that has more of them in a pipeline is closed.",
+    why: "Requests that begin in one turn of the loop, some ten milliseconds of work at most; the others begin in later turns, and a connection that has more of them in a pipeline is closed.",
   },
   bodiesInFlightBytesMax: {
     value: 128 * MIB,
@@ -317,7 +317,7 @@ export const LIMITS = {
   headerPartsMax: {
     value: 64,
     unit: "count",
-    why: "Parts of all credential headers of an endpoint, such as cookies, each of which attempts hide where a receiver repeats it alone; whole values are hidden however many parts they have. An endpoint has some 1000 needles then, from the first answer with content on: 60 KB in memory, where its headers have 80.",
+    why: "Parts of all credential headers of an endpoint, such as cookies, each of which attempts hide where a receiver repeats it alone; whole values are hidden however many parts they have. That takes up to 60 KB of memory for an endpoint whose headers have 80 KB.",
   },
   secretTriesMax: {
     value: 2000,

@@ -92,6 +92,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
       truncated: response !== null && response.truncated,
       ...findingOf(result, judgement, parts),
       saysGone: response?.status === GONE,
+      socketGone: sending.socketGone,
     };
     return hideInFacts(sent, () => secretsOf(kind, endpoint, request.headers));
   } catch (error) {
@@ -112,6 +113,8 @@ interface Sending {
   until: number;
   /** Headers of the last request that had to be made before: for a token, or credentials. */
   asked: OutgoingRequest["headers"];
+  /** See Finding. */
+  socketGone?: Promise<void> | undefined;
 }
 
 function elapsedMs({ parts, began }: Sending): number {
@@ -142,14 +145,14 @@ function secretsOf(
 }
 
 /** Within what is left of the attempt's time. */
-function transmit(
+async function transmit(
   sending: Sending,
   { method, url, headers, body }: OutgoingRequest,
 ): Promise<TransportResult> {
   const { transport, signal } = sending.parts;
   const timeoutMs = sending.until - sending.parts.monotonic();
-  if (timeoutMs <= 0) return Promise.resolve({ kind: "timeout", code: "timeout_connect" });
-  return transport.send({
+  if (timeoutMs <= 0) return { kind: "timeout", code: "timeout_connect" };
+  const result = await transport.send({
     method,
     url,
     owner: compiledOf(sending.endpoint).owner,
@@ -160,6 +163,8 @@ function transmit(
     maxKeepBytes: limit("responseKeptBytesMax"),
     signal,
   });
+  if (result.kind === "timeout") sending.socketGone = result.socketGone;
+  return result;
 }
 
 /** Nothing was sent: whoever had to be asked first gave nothing to go on. */
@@ -185,6 +190,7 @@ function sentUnprepared(
     ...findingOf(result, judgement, sending.parts),
     // It is not the destination that answered.
     saysGone: false,
+    socketGone: sending.socketGone,
   };
 }
 
@@ -282,10 +288,7 @@ function errorOf(result: Result, judgement: Judgement | null): AttemptError | nu
 }
 
 function findingOf(result: Result, judgement: Judgement | null, parts: SendParts): Omit<Finding, "saysGone"> {
-  if (result.kind !== "response") {
-    const socketGone = result.kind === "timeout" ? result.socketGone : undefined;
-    return { outcome: result.kind, slows: false, retryAfterMs: null, socketGone };
-  }
+  if (result.kind !== "response") return { outcome: result.kind, slows: false, retryAfterMs: null };
   if (judgement?.delivered) return { outcome: "delivered", slows: false, retryAfterMs: null };
   const { headers } = result;
   const retryAfterMs = readRetryAfter(valueOf(headers, "retry-after"), valueOf(headers, "date"), parts.now());

@@ -34,7 +34,7 @@ export class Releaser {
   ) {
     data.tenants.onAccountChange((account) => this.#go(account));
     data.endpoints.onChange((endpoint) => data.store.unattended("end of what waits", this.#endAll(endpoint)));
-    data.store.onWritable(() => this.releaseAll());
+    data.store.onWritable(() => this.#releaseAll());
   }
 
   /** Ends what a crash has left waiting at endpoints that were ended. */
@@ -47,7 +47,7 @@ export class Releaser {
 
   /** Releases what can go, now and from time to time, and the moment the month turns. */
   start(): void {
-    this.releaseAll();
+    this.#releaseAll();
     const now = this.wall.now();
     // For a time and not until an instant: the clock may be set back meanwhile.
     this.#callOff = this.wall.delay(Math.min(LOOK_MS, monthAt(now).end - now), () => this.start());
@@ -57,8 +57,7 @@ export class Releaser {
     this.#callOff();
   }
 
-  /** What can go by now: where the clock was set, another month may have begun. */
-  releaseAll(): void {
+  #releaseAll(): void {
     for (const account of this.data.tenants.accounts()) this.#go(account);
   }
 

@@ -94,7 +94,6 @@ function configure(sqlite: Database): void {
   sqlite.exec("PRAGMA journal_mode = WAL");
   sqlite.exec("PRAGMA synchronous = NORMAL");
   sqlite.exec("PRAGMA foreign_keys = ON");
-  sqlite.exec("PRAGMA temp_store = MEMORY");
   // 16 MiB: more costs memory and, as the system caches the file too, saves nothing that can be measured.
   sqlite.exec("PRAGMA cache_size = -16384");
   sqlite.exec(`PRAGMA journal_size_limit = ${JOURNAL_BYTES_MAX}`);
@@ -128,6 +127,8 @@ export function openDatabase(dir: string): Disk {
     sqlite = new Database(path, { create: true, strict: true });
     configure(sqlite);
     const migrated = migrate(sqlite);
+    // Not before: what sorts the rows of a new index has no bound in memory, and takes files else.
+    sqlite.exec("PRAGMA temp_store = MEMORY");
     chmodSync(path, 0o600);
     return { sqlite, path, migrated, version: versionOf(sqlite), ...openWal(sqlite, path) };
   } catch (error) {

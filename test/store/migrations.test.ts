@@ -96,7 +96,12 @@ test("what a version before asked for is found by whose it is", () => {
   );
   replay.run(1, "anna", "{}");
   replay.run(2, null, '{"consumerId":"anna"}');
-  replay.run(3, null, '{"consumerId":null,"endpointConsumerId":"anna"}');
+  sqlite.run("PRAGMA foreign_keys = OFF");
+  sqlite.run(
+    `INSERT INTO endpoint VALUES
+     (5, 7, 'anna', 'http', '{}', NULL, NULL, NULL, NULL, '[]', NULL, 15, NULL, 10, 'none', '{}', 'active', NULL, 0, x'')`,
+  );
+  replay.run(3, null, '{"consumerId":null,"endpointId":5}');
   replay.run(4, "bert", '{"consumerId":"bert"}');
   migrate(sqlite);
   const store = { sqlite } as Store;

@@ -132,8 +132,9 @@ test("what has an owner is found by an index on all that is asked, and none of w
       others.every((one) => columns.some((name) => !new RegExp(`\\b${name}\\b`).test(foundBy(one)))),
     );
   });
-  // Those that run and are older than the audit log are none.
-  expect(passing.filter(({ sql }) => !sql.startsWith("DELETE FROM erasure "))).toEqual([]);
+  // None runs that is older than the audit log; few are asked for while a replay counts its matches.
+  const few = ["DELETE FROM erasure ", "SELECT 1 FROM erasure "];
+  expect(passing.filter(({ sql }) => !few.some((one) => sql.startsWith(one)))).toEqual([]);
 });
 
 test("what is parked is long too, and each of its orders has an index", () => {

@@ -84,8 +84,8 @@ function deleteConsumer(
     tag: "Consumers",
     summary: "Erase a consumer",
     description:
-      "All that was published for this `consumer_id` until now, with deliveries and attempts; its endpoints, sources and portal links; and " +
-      "what the audit log shows of them. By the answer its endpoints and sources are closed and its links refused; the rest goes on by itself, also over a restart; `GET /v1/erasures/:id` tells how far it is. What was " +
+      "All that was published for this `consumer_id` until now, with deliveries and attempts; its endpoints, sources, portal links and bulk replays; and " +
+      "what the audit log shows of them, whether or not they have left already. By the answer its endpoints and sources are closed and its links refused; the rest goes on by itself, also over a restart; `GET /v1/erasures/:id` tells how far it is. What was " +
       "metered stays metered. What is published or made for the consumer afterwards is kept.",
     access: "owner",
     budget: "management",
@@ -113,8 +113,7 @@ function isKnown(
 ): boolean {
   const owned = { ...consumer, last: store.keys.last };
   if (index.labels.find(consumer.projectId, LABELS.consumer, consumer.consumerId) !== null) return true;
-  if (audit.concerns(consumer)) return true;
-  return erasures.hasAny(owned);
+  return audit.concerns(owned) || erasures.hasAny(owned);
 }
 
 function listErasures(services: Needs<"ids" | "erasures">): AnyRoute {

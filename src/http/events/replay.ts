@@ -96,7 +96,7 @@ function replayEvent(services: ReplayNeeds): AnyRoute {
       plan_limit_reached: PLAN_LIMIT,
       rate_limited: `${REPLAYS_RUNNING} To no more than ${limit("eventRowsMax")} endpoints it is always sent.`,
       conflict:
-        "The endpoint is disabled: replay once it is enabled. Or the event's body is no longer kept, or it has all the deliveries that replays may add.",
+        "The endpoint is disabled: replay once it is enabled. Or the event's body is no longer kept, or it has all the deliveries that replays may add, or a bulk replay of it is running that adds some.",
     },
     async handle(context) {
       const { caller, params, body } = context;
@@ -231,8 +231,8 @@ class EventReplay {
     const { actors, deliveries, endpoints, events, fanouts } = this.services;
     this.requirePlaces();
     if (events.get(this.event.id) === null) throw notFound("event");
-    const takers = targets.flatMap((target) => this.takerOf(target) ?? []);
-    const ids = takers.map(({ id }) => id);
+    const ids = [...new Set(targets.flatMap((target) => this.takerOf(target)?.id ?? []))];
+    const takers = ids.flatMap((id) => endpoints.current(id) ?? []);
     const newest = this.isNewMessage ? null : deliveries.newestOf(this.event.id, ids);
     if (ids.some((id) => !newest?.has(id))) requireFewAdded(this.services, this.event);
     const replayed = takers.flatMap((endpoint) => {

@@ -253,7 +253,7 @@ export class RequestHandler implements RequestContext {
     return admit(access, method, this.request, this.shared.parts);
   }
 
-  /** The same: a key that has passed is looked up again only where one may pass no more. */
+  /** The same, but for a key's expiry: one that has passed is looked up again only after a change of some. */
   private admitAgain(): void {
     const isSame = this.shared.parts.accessChanges() === this.admittedAt;
     if (!isSame || this.caller?.kind !== "api_key") this.admit();

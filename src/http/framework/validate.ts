@@ -10,7 +10,7 @@ const FIELD_NAME_MAX = 128;
 /** What a member of the value is called where it is missing or unknown. */
 type Noun = "field" | "parameter";
 
-/** Tells all faults of a value, each with its JSON Pointer; none where the value is right. */
+/** Tells the faults of a value, each with its JSON Pointer: all, or only those of lists that are too long. */
 export type Validator = (value: unknown) => Fault[];
 
 /**

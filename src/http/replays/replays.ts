@@ -15,7 +15,16 @@ import type { Needs } from "../framework/services.ts";
 
 /** What the routes below need together. */
 type ReplaysNeeds = Needs<
-  "store" | "ids" | "tenants" | "endpoints" | "meter" | "replays" | "deliveryList" | "replayer" | "wallNow"
+  | "store"
+  | "ids"
+  | "tenants"
+  | "endpoints"
+  | "erasures"
+  | "meter"
+  | "replays"
+  | "deliveryList"
+  | "replayer"
+  | "wallNow"
 >;
 
 /** Bulk replays. */
@@ -28,7 +37,7 @@ const FILTER_FIELDS = Object.keys(replayInputShape.properties);
 
 function createReplay(
   services: Needs<
-    "store" | "ids" | "tenants" | "endpoints" | "meter" | "replays" | "deliveryList" | "replayer"
+    "store" | "ids" | "tenants" | "endpoints" | "erasures" | "meter" | "replays" | "deliveryList" | "replayer"
   >,
 ): AnyRoute {
   return route({
@@ -59,6 +68,7 @@ function createReplay(
       plan_limit_reached:
         "More match than remain of the plan's deliveries for this month. Nothing was stored.",
       rate_limited: REPLAYS_RUNNING,
+      conflict: "The consumer was erased while the deliveries were counted.",
     },
     async handle(context) {
       const { caller, body, turns } = context;
@@ -79,12 +89,16 @@ function createReplay(
 
 /** Inside a write. */
 function insert(
-  services: Needs<"store" | "tenants" | "endpoints" | "meter" | "replays">,
+  services: Needs<"store" | "tenants" | "endpoints" | "erasures" | "meter" | "replays">,
   caller: Caller,
   filter: ReplayFilter,
   { matched, asOf }: Matched,
 ): ReplayJob {
   const { projectId, consumerId } = caller;
+  const ofConsumer = filter.consumerId !== null && { projectId, consumerId: filter.consumerId };
+  // What is written now, with the text that was looked for, would outlive it.
+  if (ofConsumer && services.erasures.wasAskedSince(ofConsumer, asOf))
+    throw new Problem("conflict", "The consumer was erased while the deliveries were counted.");
   requireReplayRoom(services, caller);
   requirePlaces(services, projectId, matched);
   return services.replays.insert({

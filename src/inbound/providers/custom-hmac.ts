@@ -36,7 +36,7 @@ const SETTINGS: readonly ConfigRule[] = [
   textConfig(
     "signed_content",
     "Signed content",
-    "A template of {body}, {timestamp}, {id}, {url}; default {body}.",
+    "A template of {body} (once), {timestamp}, {id}, {url}; default {body}.",
   ),
   headerConfig("timestamp_header", "Timestamp header", "The header of {timestamp}."),
   choiceConfig("timestamp_unit", "Timestamp unit", "Seconds or milliseconds; default s.", ["s", "ms"]),
@@ -172,8 +172,8 @@ export const german = {
   "The hash of the HMAC.": "Das Hash-Verfahren des HMAC.",
   "How the signature is written.": "Wie die Signatur geschrieben ist.",
   "What stands before the signature, for example sha256=.": "Was vor der Signatur steht, etwa sha256=.",
-  "A template of {body}, {timestamp}, {id}, {url}; default {body}.":
-    "Ein Muster aus {body}, {timestamp}, {id}, {url}; ohne Angabe {body}.",
+  "A template of {body} (once), {timestamp}, {id}, {url}; default {body}.":
+    "Ein Muster aus {body} (einmal), {timestamp}, {id}, {url}; ohne Angabe {body}.",
   "The header of {timestamp}.": "Der Header von {timestamp}.",
   "Seconds or milliseconds; default s.": "Sekunden oder Millisekunden; ohne Angabe s.",
   "The header that identifies a delivery.": "Der Header, der eine Zustellung kennzeichnet.",

@@ -66,6 +66,11 @@ export class Erasures {
     return row ? toErasure(row) : null;
   }
 
+  /** True where one of the consumer was asked for after this key; done or not. */
+  wasAskedSince({ projectId, consumerId }: Consumer, key: number): boolean {
+    return this.#statements.askedSince.get(projectId, consumerId, key) !== null;
+  }
+
   countRunning(): number {
     return this.#statements.countRunning.get()?.n ?? 0;
   }
@@ -170,6 +175,9 @@ function prepare(sqlite: Store["sqlite"]) {
     ),
     firstRunning: sqlite.prepare<Row, [number]>(
       "SELECT * FROM erasure WHERE status = 'running' AND project_id > ? ORDER BY project_id, id LIMIT 1",
+    ),
+    askedSince: sqlite.prepare<object, [number, string, number]>(
+      "SELECT 1 FROM erasure WHERE project_id = ? AND consumer_id = ? AND id > ? LIMIT 1",
     ),
     countRunning: sqlite.prepare<{ n: number }, []>(
       "SELECT count(*) AS n FROM erasure WHERE status = 'running'",

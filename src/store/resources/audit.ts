@@ -5,7 +5,7 @@ import { limit } from "../../core/limits.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import { type Page, readPage } from "../page.ts";
 import type { Store } from "../store.ts";
-import type { Consumer, Owned } from "../cleanup/erasures.ts";
+import type { Owned } from "../cleanup/erasures.ts";
 
 /** Filters of GET /v1/audit; null where one is not given. */
 export interface AuditFilter {
@@ -63,9 +63,7 @@ export class Audit {
     this.#blankOf = sqlite.prepare<void, [number, string, number, number]>(
       `UPDATE audit SET changes = '{}', consumer_id = NULL WHERE id IN (${shown} ORDER BY id LIMIT ?4)`,
     );
-    this.#anyOf = sqlite.prepare<object, [number, string]>(
-      "SELECT 1 FROM audit WHERE scope = ? AND consumer_id = ? LIMIT 1",
-    );
+    this.#anyOf = sqlite.prepare<object, [number, string, number]>(`SELECT 1 FROM (${shown}) LIMIT 1`);
     this.#blank = sqlite.prepare<void, [number, string]>(
       "UPDATE audit SET changes = '{}', consumer_id = NULL WHERE scope = ? AND object_id = ?",
     );
@@ -122,8 +120,8 @@ export class Audit {
   }
 
   /** True where an entry may show data of the consumer. */
-  concerns({ projectId, consumerId }: Consumer): boolean {
-    return this.#anyOf.get(projectId, consumerId) !== null;
+  concerns({ projectId, consumerId, last }: Owned): boolean {
+    return this.#anyOf.get(projectId, consumerId, last) !== null;
   }
 
   /** Removes a slice of what is past its time; answers how many. */

@@ -93,6 +93,16 @@ describe("a replay of one event", () => {
     expect(rows(await replayEvent(event.id))).toHaveLength(2);
   });
 
+  test("goes once to an endpoint that is named in two spellings", async () => {
+    const event = await api.publish("e.nobody");
+    const { publicId } = await api.endpoint({ url: api.receiver.url("twice"), eventTypes: ["e.twice"] });
+    const spelled = publicId.replace(/_.*/, (key) => key.toLowerCase());
+    for (const more of [{}, { new_message_id: true }]) {
+      const reply = await replayEvent(event.id, { endpoint_ids: [publicId, spelled], ...more });
+      expect([reply.status, rows(reply).length]).toEqual([202, 1]);
+    }
+  });
+
   test("leaves deleted endpoints out, and refuses them by name", async () => {
     const kept = await api.endpoint({ url: api.receiver.url("kept"), eventTypes: ["e.deleted"] });
     const gone = await api.endpoint({ url: api.receiver.url("gone"), eventTypes: ["e.deleted"] });

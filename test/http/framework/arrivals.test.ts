@@ -22,6 +22,23 @@ test("in a turn so many begin at once, the others in the next one, for one call 
   expect([begun, late.length, arrivals.begin(), scheduled.length]).toEqual([2, 2, null, 1]);
 });
 
+test("however many wait, so many begin in each turn, in their order", async () => {
+  const scheduled: (() => void)[] = [];
+  const arrivals = new Arrivals((next) => scheduled.push(next));
+  const begun: number[] = [];
+  for (let nth = 0; nth < 3 * MAX + 1; nth++) void arrivals.begin()?.then(() => begun.push(nth));
+  const seen: number[] = [];
+  while (scheduled.length > 0) {
+    scheduled.pop()?.();
+    // One that comes when others wait begins after them.
+    if (seen.length === 0) void arrivals.begin()?.then(() => begun.push(3 * MAX + 1));
+    await new Promise(setImmediate);
+    seen.push(begun.length);
+  }
+  expect(seen).toEqual([MAX, 2 * MAX, 2 * MAX + 2, 2 * MAX + 2]);
+  expect(begun).toEqual(begun.toSorted((a, b) => a - b));
+});
+
 /** Counts the requests that begin between two turns of the loop: the most of any turn; and all. */
 function counting() {
   const seen = { all: 0, most: 0, thisTurn: 0 };
