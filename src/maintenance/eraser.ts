@@ -299,7 +299,8 @@ export class Eraser {
     for (const key of keys) index.remove(id, key);
     rows += stats.takeAway(id, projectId) + keys.length;
     if (rows >= limit("sliceRows") || index.holds(id) || index.counts(id)) return rows;
-    audit.blank(projectId, ids.encode("ep", id));
+    rows += audit.blank(projectId, ids.encode("ep", id));
+    if (rows >= limit("sliceRows")) return rows;
     orphans.dropEndpoint(id);
     return rows + 1;
   }
@@ -314,7 +315,8 @@ export class Eraser {
           rows += orphans.dropDedup(id) + index.clear(id, limit("sliceRows"));
           rows += orphans.dropSourceStats(id, Number.MAX_SAFE_INTEGER);
           if (rows >= limit("sliceRows")) return;
-          audit.blank(erasure.projectId, ids.encode("src", id));
+          rows += audit.blank(erasure.projectId, ids.encode("src", id));
+          if (rows >= limit("sliceRows")) return;
           orphans.dropSource(id);
           rows++;
         }

@@ -252,6 +252,7 @@ export const audit = sqliteTable(
     index("audit_scope").on(t.scope, t.id),
     index("audit_object").on(t.scope, t.object_id),
     index("audit_consumer").on(t.scope, t.consumer_id).where(sql`consumer_id IS NOT NULL`),
+    index("audit_object_shown").on(t.scope, t.object_id).where(sql`changes <> '{}'`),
     index("audit_consumer_from")
       .on(t.scope, sql`changes ->> '$.consumer_id.from'`)
       .where(sql`changes ->> '$.consumer_id.from' IS NOT NULL`),

@@ -1,6 +1,7 @@
 /** What the audit log shows of an erased consumer: nothing, whatever has become of what was changed. */
 import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import type { Caller } from "../../src/core/caller.ts";
+import { limit } from "../../src/core/limits.ts";
 import { isPolled } from "../../src/destinations/destinations.ts";
 import { Retention } from "../../src/maintenance/retention.ts";
 import { type Api, expectRefusal, type Page, startApi } from "../http/log-kit.ts";
@@ -199,4 +200,17 @@ test("what is made for the same consumer after the erasure was asked for keeps i
   await endpoint({ consumer_id: "anna", description: "new" });
   await api.services.eraser.run(jobControlOf());
   expect([await tellOf("old"), await tellOf("new")]).toEqual([[], ["endpoint.created"]]);
+});
+
+test("an endpoint that was changed more often than a slice has rows leaves no change", async () => {
+  const id = await endpoint({ consumer_id: "anna", description: "told often" });
+  const { sqlite } = api.data.store;
+  const copy = sqlite.prepare(
+    `INSERT INTO audit SELECT ?, scope, actor_kind, actor_id, action, object_kind, object_id, changes, NULL
+     FROM audit WHERE object_id = ? LIMIT 1`,
+  );
+  for (let nth = 0; nth < 2 * limit("sliceRows"); nth++) copy.run(api.data.store.takeKey(), id);
+  expect(await tellOf("told often")).not.toEqual([]);
+  await erase("anna");
+  expect(rows(`SELECT 1 FROM audit WHERE object_id = '${id}' AND changes <> '{}'`)).toEqual([]);
 });

@@ -105,7 +105,11 @@ test("what has an owner is looked up by its owner, or by its key", () => {
 /** Columns of the table that the conditions name on each place where it is read. */
 function conditionsOn(sql: string, table: string): string[][] {
   const columns = plain.query<{ name: string }, []>(`PRAGMA table_info(${table})`).all();
-  const text = sql.replace(/\((\?\d+) \+ 0\)/g, "$1").replaceAll('"', "");
+  const text = sql
+    .replace(/\((\?\d+) \+ 0\)/g, "$1")
+    .replaceAll('"', "")
+    // What is changed is found by the key that the inner one gives.
+    .replace(/^UPDATE \w+ SET .*? WHERE id IN\s+\(/, "");
   const place = new RegExp(
     `(?:FROM|UPDATE) ${table}\\b(?: INDEXED BY \\w+)?(?: SET .*?)? WHERE (.*?)(?= UNION | ORDER BY | LIMIT |\\)|$)`,
     "gi",

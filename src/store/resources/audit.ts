@@ -64,8 +64,9 @@ export class Audit {
       `UPDATE audit SET changes = '{}', consumer_id = NULL WHERE id IN (${shown} ORDER BY id LIMIT ?4)`,
     );
     this.#anyOf = sqlite.prepare<object, [number, string, number]>(`SELECT 1 FROM (${shown}) LIMIT 1`);
-    this.#blank = sqlite.prepare<void, [number, string]>(
-      "UPDATE audit SET changes = '{}', consumer_id = NULL WHERE scope = ? AND object_id = ?",
+    this.#blank = sqlite.prepare<void, [number, string, number]>(
+      `UPDATE audit SET changes = '{}', consumer_id = NULL WHERE id IN
+       (SELECT id FROM audit WHERE scope = ? AND object_id = ? AND changes <> '{}' LIMIT ?)`,
     );
   }
 
@@ -106,9 +107,12 @@ export class Audit {
     return JSON.parse(this.#changes.get(id)?.changes ?? "{}") as AuditChanges;
   }
 
-  /** Inside a write: what an object of a project was like is forgotten, that it was changed is not. */
-  blank(projectId: number, objectId: string): void {
-    this.#blank.run(projectId, objectId);
+  /**
+   * Inside a write: what an object of a project was like is forgotten, that it was changed is not, in a slice
+   * of its entries; answers how many.
+   */
+  blank(projectId: number, objectId: string): number {
+    return this.#blank.run(projectId, objectId, limit("sliceRows")).changes;
   }
 
   /**
