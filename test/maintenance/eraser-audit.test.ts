@@ -189,7 +189,7 @@ describe("a bulk replay that a key asked for on a consumer's endpoint", () => {
     const byName = await api.call("POST", "/v1/replays", { consumer_id: "anna", q: "Anna Bell" });
     counting.mockRestore();
     expectRefusal(reply, 422, "invalid_request");
-    expectRefusal(byName, 409, "conflict");
+    expectRefusal(byName, 422, "invalid_request", ["/consumer_id"]);
     expect([await tellOf("Anna Bell"), rows("SELECT * FROM replay")]).toEqual([[], []]);
   });
 });

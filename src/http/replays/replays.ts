@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
-import { notFound, Problem } from "../../core/errors.ts";
+import { invalid, notFound, Problem } from "../../core/errors.ts";
 import type { Replay, ReplayFilter, ReplayJob } from "../../store/log/replays.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
 import type { Matched } from "../../pipeline/replayer.ts";
@@ -68,7 +68,6 @@ function createReplay(
       plan_limit_reached:
         "More match than remain of the plan's deliveries for this month. Nothing was stored.",
       rate_limited: REPLAYS_RUNNING,
-      conflict: "The consumer was erased while the deliveries were counted.",
     },
     async handle(context) {
       const { caller, body, turns } = context;
@@ -98,7 +97,7 @@ function insert(
   const ofConsumer = filter.consumerId !== null && { projectId, consumerId: filter.consumerId };
   // What is written now, with the text that was looked for, would outlive it.
   if (ofConsumer && services.erasures.wasAskedSince(ofConsumer, asOf))
-    throw new Problem("conflict", "The consumer was erased while the deliveries were counted.");
+    throw invalid("/consumer_id", "The consumer was erased while the deliveries were counted.");
   requireReplayRoom(services, caller);
   requirePlaces(services, projectId, matched);
   return services.replays.insert({
