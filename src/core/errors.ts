@@ -42,7 +42,7 @@ export interface ProblemDetails {
 /** More faults than a person reads, and few enough that a hostile body cannot make the answer large. */
 export const FAULTS_MAX = 50;
 /** A longer name is not repeated in the answer: the fault points at the object that holds it. */
-const FIELD_NAME_MAX = 128;
+export const FIELD_NAME_MAX = 128;
 /** A longer pointer ends at a place above: a body may say it with each of its faults. */
 const POINTER_LENGTH_MAX = 1024;
 

@@ -107,9 +107,11 @@ export function hideInFacts<
   Facts extends Pick<AttemptFacts, "error" | "responseHeaders" | "responseBody" | "truncated">,
 >(facts: Facts, secretsOf: () => Secrets): Facts {
   const { error, responseHeaders, responseBody } = facts;
-  const said = [error?.detail ?? "", responseBody ?? "", ...responseHeaders.map(([, value]) => value)];
-  if (said.every(({ length }) => length < LENGTH_MIN)) return facts;
+  const isLongEnough = (said: { length: number } | null | undefined) => (said?.length ?? 0) >= LENGTH_MIN;
+  const hasSaid = isLongEnough(responseBody) || isLongEnough(error?.detail);
+  if (!hasSaid && !responseHeaders.some(([, value]) => isLongEnough(value))) return facts;
   const secrets = secretsOf();
+  if (listsOf(secrets).length === 0) return facts;
   return {
     ...facts,
     error: error && hideInError(error, secrets),
@@ -136,8 +138,7 @@ export function hideSecrets(text: string, secrets: Secrets, isCut = false): stri
 
 function placesOf(text: string, secrets: Secrets, isCut = false): Place[] {
   if (text.length < LENGTH_MIN) return [];
-  const lists = "kept" in secrets ? [secrets.kept, secrets.made] : [secrets];
-  const needles = lists.filter(({ length }) => length > 0).map(needlesOf);
+  const needles = listsOf(secrets).map(needlesOf);
   if (needles.length === 0) return [];
   // Cut off in the midst of an escape, it ends with the letters of that, or without them.
   const views = hasEscapes(text) ? [unescaped(text), ...(isCut ? [unescaped(text, true)] : [])] : [];
@@ -146,6 +147,12 @@ function placesOf(text: string, secrets: Secrets, isCut = false): Place[] {
     ...some.placesIn({ text, origin: null }, isCut, tries),
     ...views.flatMap((view) => some.resolved.placesIn(view, isCut, tries)),
   ]);
+}
+
+/** Without those that are empty: of most endpoints none is left. */
+function listsOf(secrets: Secrets): (readonly string[])[] {
+  const lists = "kept" in secrets ? [secrets.kept, secrets.made] : [secrets];
+  return lists.filter(({ length }) => length > 0);
 }
 
 /** The same list where nothing had to be hidden. */

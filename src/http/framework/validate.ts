@@ -1,11 +1,8 @@
 import { Kind, type TProperties, type TSchema } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
-import { type Fault, FAULTS_MAX } from "../../core/errors.ts";
+import { type Fault, FAULTS_MAX, FIELD_NAME_MAX } from "../../core/errors.ts";
 import { childPointer, isObject } from "../../core/json/value.ts";
-
-/** A longer name is not repeated in the answer: the fault points at the object that holds it. */
-const FIELD_NAME_MAX = 128;
 
 /** What a member of the value is called where it is missing or unknown. */
 type Noun = "field" | "parameter";

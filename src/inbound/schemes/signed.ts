@@ -109,7 +109,8 @@ function verifySigned(rule: SignedRule, template: Template, proof: Proof, arriva
   const { request, material } = arrival;
   const carried = carriedBy(request, rule, template);
   const contentFor = (secret: string) => render(template, (name) => valueOf(name, request, carried, secret));
-  if (bytesOf(contentFor("")) > limit("signedBytesMax")) return refused("too_large");
+  const unkeyed = contentFor("");
+  if (bytesOf(unkeyed) > limit("signedBytesMax")) return refused("too_large");
   const isGenuine = proof.holds(carried.signatures, material.secrets, contentFor);
   if (!carried.isComplete) return refused("missing_header");
   if (material.secrets.length === 0) return refused("awaiting_secret");
@@ -123,7 +124,7 @@ function verifySigned(rule: SignedRule, template: Template, proof: Proof, arriva
   const signedHeaders = isIdSigned ? { [rule.idHeader]: carried.id } : undefined;
   if (!isJoined(template)) return { kind: "verified", signedHeaders };
   if (!rule.takesAnyBody) return { kind: "verified", signedHeaders, needsJson: true };
-  return { kind: "verified", signedHeaders, reading: readingOf(contentFor("")) };
+  return { kind: "verified", signedHeaders, reading: readingOf(unkeyed) };
 }
 
 /** A scheme from the facts of a row. */

@@ -85,15 +85,21 @@ export class Erasures {
 
   /** True where the consumer has an endpoint or a source that is still there. */
   hasOpen(of: Owned): boolean {
-    return this.openEndpoints(of).length + this.openSources(of).length > 0;
+    const { openEndpoints, openSources } = this.#statements;
+    return this.#isAnyIn([openEndpoints, openSources], of);
   }
 
-  /** True where anything is the consumer's, deleted or not; no more is read than tells so. */
+  /** True where anything is the consumer's, deleted or not. */
   hasAny(of: Owned): boolean {
     const { openEndpoints, deletedEndpoints, openSources, deletedSources, portalLinks, replays } =
       this.#statements;
     const kinds = [openEndpoints, deletedEndpoints, openSources, deletedSources, portalLinks, replays];
-    return kinds.some((kind) => kind.get(of.projectId, of.consumerId, of.last, 1) !== null);
+    return this.#isAnyIn(kinds, of);
+  }
+
+  /** No more is read than tells so. */
+  #isAnyIn(kinds: readonly { get(...key: OwnedKey): unknown }[], { projectId, consumerId, last }: Owned) {
+    return kinds.some((kind) => kind.get(projectId, consumerId, last, 1) !== null);
   }
 
   /** Endpoints that are still there, then those that are deleted: a slice of their keys. */
@@ -142,6 +148,16 @@ export class Erasures {
   #keys(statement: { all(...key: OwnedKey): { id: number }[] }, { projectId, consumerId, last }: Owned) {
     return statement.all(projectId, consumerId, last, limit("erasedAtOnce")).map(({ id }) => id);
   }
+}
+
+/**
+ * SQL of the keys of rows that are a consumer's by any of these columns, each of which has an index. Its
+ * parameters: the project, the consumer, the last key.
+ */
+export function idsByAny(table: string, project: string, owners: readonly string[]): string {
+  return owners
+    .map((owner) => `SELECT id FROM ${table} WHERE ${project} = ?1 AND ${owner} = ?2 AND id <= ?3`)
+    .join(" UNION ");
 }
 
 function toErasure(row: Row): Erasure {
@@ -195,9 +211,8 @@ function prepare(sqlite: Store["sqlite"]) {
     portalLinks: owned("portal_link"),
     dropPortalLink: sqlite.prepare<void, [number]>("DELETE FROM portal_link WHERE id = ?"),
     replays: sqlite.prepare<{ id: number }, OwnedKey>(
-      `${["consumer_id", "filter ->> 'consumerId'", "filter ->> 'endpointConsumerId'"]
-        .map((owner) => `SELECT id FROM replay WHERE project_id = ?1 AND ${owner} = ?2 AND id <= ?3`)
-        .join(" UNION ")} ORDER BY id LIMIT ?4`,
+      `${idsByAny("replay", "project_id", ["consumer_id", "filter ->> 'consumerId'", "filter ->> 'endpointConsumerId'"])}
+       ORDER BY id LIMIT ?4`,
     ),
     dropReplay: sqlite.prepare<void, [number]>("DELETE FROM replay WHERE id = ?"),
     dropAnswers: sqlite.prepare<void, [number, string, number]>(

@@ -5,7 +5,7 @@ import { limit } from "../../core/limits.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import { type Page, readPage } from "../page.ts";
 import type { Store } from "../store.ts";
-import type { Owned } from "../cleanup/erasures.ts";
+import { idsByAny, type Owned } from "../cleanup/erasures.ts";
 
 /** Filters of GET /v1/audit; null where one is not given. */
 export interface AuditFilter {
@@ -57,9 +57,8 @@ export class Audit {
     this.#expire = sqlite.prepare<void, [number, number]>(
       "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < ? ORDER BY id LIMIT ?)",
     );
-    const shown = ["consumer_id", "changes ->> '$.consumer_id.from'", "changes ->> '$.consumer_id.to'"]
-      .map((owner) => `SELECT id FROM audit WHERE scope = ?1 AND ${owner} = ?2 AND id <= ?3`)
-      .join(" UNION ");
+    const [from, to] = ["changes ->> '$.consumer_id.from'", "changes ->> '$.consumer_id.to'"];
+    const shown = idsByAny("audit", "scope", ["consumer_id", from, to]);
     this.#blankOf = sqlite.prepare<void, [number, string, number, number]>(
       `UPDATE audit SET changes = '{}', consumer_id = NULL WHERE id IN (${shown} ORDER BY id LIMIT ?4)`,
     );
