@@ -57,9 +57,12 @@ export class ChunkedDecoder {
     this.#framingBytesLeft = maxFramingBytes;
   }
 
-  /** Feeds bytes, hands on what they carry, and returns how many were not read, as nothing is expected. */
-  push(bytes: Buffer, takeData: TakeData): number {
-    let offset = 0;
+  /**
+   * Feeds the bytes from `start` on, hands on what they carry, and returns how many were not read, as nothing
+   * is expected.
+   */
+  push(bytes: Buffer, takeData: TakeData, start = 0): number {
+    let offset = start;
     while (offset < bytes.length && this.state !== "done" && this.state !== "cut") {
       if (this.state === "data") offset = this.#readData(bytes, offset, takeData);
       else if (--this.#framingBytesLeft < 0) this.state = "cut";

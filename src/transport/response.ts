@@ -81,7 +81,7 @@ export class ResponseParser {
   push(bytes: Buffer): void {
     this.hasStarted = true;
     if (this.state === "head") this.#readHeads(bytes);
-    else if (this.state === "body") this.#readBody(bytes);
+    else if (this.state === "body") this.#readBody(bytes, 0);
     else this.isReusable = false;
   }
 
@@ -99,7 +99,8 @@ export class ResponseParser {
   /** The answer, once the state is `done`. */
   response(): ParsedResponse {
     if (this.#head === null) throw new Error("there is no answer before its head is complete");
-    const body = this.#kept.subarray(0, this.#keptBytes);
+    const isFull = this.#keptBytes === this.#kept.length;
+    const body = isFull ? this.#kept : this.#kept.subarray(0, this.#keptBytes);
     const { status, headers } = this.#head;
     return { kind: "response", status, headers, body, truncated: this.#isTruncated };
   }
@@ -125,7 +126,7 @@ export class ResponseParser {
       if (known > 0) this.#headText = this.#headTail = "";
       this.#headBytesLeft -= end;
       text = text.slice(end - known);
-      if (head.status >= 200) this.#decide(head, bytes.subarray(textBytes - text.length));
+      if (head.status >= 200) this.#decide(head, bytes, textBytes - text.length);
     }
   }
 
@@ -141,7 +142,8 @@ export class ResponseParser {
     return known + text.length < this.#headBytesLeft ? "more" : "head_too_large";
   }
 
-  #decide(head: Head, rest: Buffer): void {
+  /** `start`: where in the bytes its body begins. */
+  #decide(head: Head, bytes: Buffer, start: number): void {
     const framing = framingFor(this.#limits.method, head);
     if (framing === null) return this.#fail("invalid_response");
     this.#head = head;
@@ -149,15 +151,16 @@ export class ResponseParser {
     this.#chunked = framing.kind === "chunked" ? new ChunkedDecoder(this.#limits.maxReadBytes) : null;
     this.#bodyBytesLeft = framing.kind === "length" ? framing.bytes : UNBOUNDED;
     this.state = "body";
-    this.#readBody(rest);
+    this.#readBody(bytes, start);
   }
 
-  #readBody(bytes: Buffer): void {
-    if (this.#chunked !== null) return this.#readChunked(this.#chunked, bytes);
-    const body = bytes.length > this.#bodyBytesLeft ? bytes.subarray(0, this.#bodyBytesLeft) : bytes;
-    this.#bodyBytesLeft -= body.length;
-    this.#take(body, 0, body.length);
-    if (this.#bodyBytesLeft === 0) this.#finish(bytes.length - body.length);
+  /** The bytes from `start` on: a view of them would cost more than a small body does. */
+  #readBody(bytes: Buffer, start: number): void {
+    if (this.#chunked !== null) return this.#readChunked(this.#chunked, bytes, start);
+    const end = Math.min(bytes.length, start + this.#bodyBytesLeft);
+    this.#bodyBytesLeft -= end - start;
+    this.#take(bytes, start, end);
+    if (this.#bodyBytesLeft === 0) this.#finish(bytes.length - end);
     else if (this.#isMoreThanReadable()) this.#cut();
   }
 
@@ -170,8 +173,8 @@ export class ResponseParser {
    * A body that is not chunked as announced, or that takes more bytes to be chunked than it may have itself,
    * counts as broken off: the head has decided.
    */
-  #readChunked(decoder: ChunkedDecoder, bytes: Buffer): void {
-    const unread = decoder.push(bytes, (data, start, end) => this.#take(data, start, end));
+  #readChunked(decoder: ChunkedDecoder, bytes: Buffer, start: number): void {
+    const unread = decoder.push(bytes, (data, from, to) => this.#take(data, from, to), start);
     if (decoder.state === "done") this.#finish(unread);
     if (decoder.state === "cut") this.#cut();
   }
