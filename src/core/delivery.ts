@@ -60,8 +60,6 @@ export interface Finding {
   slows: boolean;
   /** `retry-after` from the end of the attempt on, where the answer had a valid one. */
   retryAfterMs: number | null;
-  /** Where it was given up while it connected: the kernel holds its socket until this resolves. */
-  socketGone?: Promise<void> | undefined;
 }
 
 /** The attempt as it began. */

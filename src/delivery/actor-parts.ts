@@ -58,11 +58,11 @@ export interface DeliveryRows {
 }
 
 /** The slots that all endpoints share (slots.ts). */
-export interface SharedSlots {
+export interface SharedSlots<F extends Finding> {
   /** Until `giveBack`. */
   take(endpoint: Endpoint, load: Load): void;
-  /** With `socketGone` the slot is free once that resolves; the body's bytes are at once. */
-  giveBack(endpoint: Endpoint, load: Load, socketGone?: Promise<void>): void;
+  /** The slot may be free later, as `sent` says; the body's bytes are at once. */
+  giveBack(endpoint: Endpoint, load: Load, sent: F | null): void;
   /**
    * False where all endpoints together have too many attempts in flight for one more of this endpoint, which
    * has `own`.
@@ -80,7 +80,7 @@ export interface ActorParts<F extends Finding> {
   /** What the queues of all actors hold. */
   totals: QueueTotals;
   rows: DeliveryRows;
-  slots: SharedSlots;
+  slots: SharedSlots<F>;
   /**
    * `Meter`: the first attempt of a delivery is metered whatever becomes of the delivery meanwhile, until
    * `endFirst`: the outcome is on disk, or there is none.

@@ -458,7 +458,7 @@ export class EndpointActor<F extends Finding> {
     this.parts.slots.take(this.endpoint, load);
     this.parts.meter.beginFirst(load.delivery);
     const sent = await this.parts.send(this.endpoint, load);
-    this.parts.slots.giveBack(this.endpoint, load, sent?.socketGone);
+    this.parts.slots.giveBack(this.endpoint, load, sent);
     this.#flights.land(flight);
     if (sent === null) return this.#onUntried(flight, asker);
     const settlement = this.#conclude(flight, load, sent);

@@ -123,8 +123,8 @@ export class Actors {
       },
       slots: {
         take: (endpoint, { body }) => this.#slots.take(this.#accountOf(endpoint), body.length),
-        giveBack: (endpoint, { body }, socketGone) =>
-          this.#slots.giveBack(this.#accountOf(endpoint), body.length, socketGone),
+        giveBack: (endpoint, { body }, sent) =>
+          this.#slots.giveBack(this.#accountOf(endpoint), body.length, sent?.socketGone),
         isFree: (endpoint, own) => this.#slots.isFree(this.#accountOf(endpoint), own),
         ask: (endpoint, own) => this.#slots.ask(endpoint.id, this.#accountOf(endpoint), own),
       },

@@ -29,6 +29,8 @@ export interface Sent extends AttemptFacts, Finding {
   /** Public ids, as they were made for the message; null where there was none. */
   messageId: string | null;
   endpointId: string | null;
+  /** Where it was given up while it connected: the kernel holds its socket until this resolves. */
+  socketGone?: Promise<void> | undefined;
 }
 
 export interface SendParts {
@@ -113,7 +115,7 @@ interface Sending {
   until: number;
   /** Headers of the last request that had to be made before: for a token, or credentials. */
   asked: OutgoingRequest["headers"];
-  /** See Finding. */
+  /** See Sent. */
   socketGone?: Promise<void> | undefined;
 }
 
