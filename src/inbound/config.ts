@@ -1,4 +1,5 @@
 import { addUnknownField } from "../core/errors.ts";
+import { HTTP_TOKEN } from "../core/http-token.ts";
 import { childPointer } from "../core/json/value.ts";
 import type { Fault, Field } from "./provider.ts";
 
@@ -54,11 +55,12 @@ export function credential(
   return { name, label, help, required: true, secret: false, fault, example: exampleOf(label), ...options };
 }
 
-const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
+const HEADER_NAME_LENGTH_MAX = 128;
 
 /** What is wrong with the name of a header. */
 export function headerFault(value: unknown): string | null {
-  return typeof value === "string" && HEADER_NAME.test(value) ? null : "Expected the name of a header.";
+  const isName = typeof value === "string" && HTTP_TOKEN.test(value);
+  return isName && value.length <= HEADER_NAME_LENGTH_MAX ? null : "Expected the name of a header.";
 }
 
 export function headerConfig(name: string, label: string, help: string, required = false): ConfigRule {

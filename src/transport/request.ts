@@ -1,4 +1,5 @@
 /** One HTTP/1.1 request (RFC 9112) as bytes: head and body together, so that one write sends both. */
+import { HTTP_TOKEN } from "../core/http-token.ts";
 import type { Headers } from "./head.ts";
 import type { UrlParts } from "./url-parts.ts";
 
@@ -10,7 +11,6 @@ export interface RequestParts {
   readonly body: Uint8Array;
 }
 
-const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Latin-1 without control characters: CR, LF and NUL would end the line (RFC 9110 section 5.5). */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
@@ -37,7 +37,7 @@ const HEAD = /^(?:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
  * last line of defence.
  */
 export function renderHead({ method, url, headers, body }: RequestParts): string {
-  if (!fineNames.has(method) && !TOKEN.test(method)) throw new TypeError("the method is not a token");
+  if (!fineNames.has(method) && !HTTP_TOKEN.test(method)) throw new TypeError("the method is not a token");
   let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\n`;
   for (const [name, value] of headers) {
     if (!fineNames.has(name)) requireFineName(name);
@@ -87,7 +87,7 @@ const fineNames = new Set<string>(["POST"]);
 const FINE_NAMES_MAX = 1000;
 
 function requireFineName(name: string): void {
-  if (!TOKEN.test(name)) throw new TypeError("a header name is not a token");
+  if (!HTTP_TOKEN.test(name)) throw new TypeError("a header name is not a token");
   if (TRANSPORT_HEADERS.has(name.toLowerCase()))
     throw new TypeError(`the header ${name} belongs to the transport`);
   if (fineNames.size < FINE_NAMES_MAX) fineNames.add(name);

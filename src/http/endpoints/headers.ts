@@ -1,6 +1,7 @@
 import type { Fault } from "../../core/errors.ts";
 import { childPointer } from "../../core/json/value.ts";
 import { HOPS_HEADER } from "../../core/hops.ts";
+import { HTTP_TOKEN } from "../../core/http-token.ts";
 import { limit } from "../../core/limits.ts";
 import type { Endpoint } from "../../core/model.ts";
 import { isCredentialHeader, MASK } from "../../destinations/credential-headers.ts";
@@ -10,8 +11,6 @@ import { TRANSPORT_HEADERS } from "../../transport/request.ts";
 
 type Headers = Endpoint["headers"];
 
-/** RFC 9110 section 5.6.2. */
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Latin-1 without control characters. */
 const VALUE = /^[\x20-\x7e\xa0-\xff]*$/;
 
@@ -55,7 +54,7 @@ export function refuseProtocolHeaders(headers: Headers, kindName: string, faults
 }
 
 function faultOf(name: string, value: string | undefined): string | null {
-  if (!NAME.test(name)) return "This is not the name of a header.";
+  if (!HTTP_TOKEN.test(name)) return "This is not the name of a header.";
   const max = limit("customHeaderNameMax");
   if (name.length > max) return `Expected a name of at most ${max} characters.`;
   const lower = name.toLowerCase();
@@ -75,7 +74,7 @@ function withoutSpaces(text: string): string {
 
 /** What is no name of a header is not repeated: it may be anything. */
 function pointerOf(name: string): string {
-  return NAME.test(name) && name.length <= limit("customHeaderNameMax")
+  return HTTP_TOKEN.test(name) && name.length <= limit("customHeaderNameMax")
     ? childPointer("/headers", name)
     : "/headers";
 }

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { HTTP_TOKEN } from "../../core/http-token.ts";
 import { keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import { type Endpoint, SIGNATURE_VERSIONS } from "../../core/model.ts";
@@ -44,7 +45,7 @@ const headersShape = shownAs(
         pattern: "^[\\u0020-\\u007e\\u00a0-\\u00ff]*$",
       }),
       propertyNames: {
-        pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
+        pattern: HTTP_TOKEN.source,
         maxLength: limit("customHeaderNameMax"),
       },
       maxProperties: limit("customHeadersMax"),

@@ -1,3 +1,4 @@
+import { HTTP_TOKEN } from "../../core/http-token.ts";
 import type { Source } from "../../core/model.ts";
 import type { HeaderReader, InboundRequest } from "../../inbound/provider.ts";
 import type { Needs } from "../framework/services.ts";
@@ -32,13 +33,11 @@ export function addressOf(
 const NO_QUERY = new URLSearchParams();
 
 /**
- * RFC 9110 section 5.6.2. `Headers` throws at any other name, and some senders say which headers they signed.
+ * Reads headers where they came: of most requests two or three are asked for. `Headers` throws where a name
+ * is none, and some senders say which headers they signed.
  */
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-
-/** Reads headers where they came: of most requests two or three are asked for. */
 export function readerOf(headers: Headers): HeaderReader {
-  const get = (name: string) => (HEADER_NAME.test(name) ? (headers.get(name) ?? undefined) : undefined);
+  const get = (name: string) => (HTTP_TOKEN.test(name) ? (headers.get(name) ?? undefined) : undefined);
   return { get, has: (name) => get(name) !== undefined };
 }
 
