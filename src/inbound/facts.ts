@@ -1,3 +1,4 @@
+import { spansAt } from "../core/json/spans.ts";
 import type { Body } from "./body.ts";
 import { hash } from "./digest.ts";
 import type { Arrival, SignedHeaders } from "./schemes/scheme.ts";
@@ -45,16 +46,6 @@ function valuesAt(value: unknown, path: readonly string[]): unknown[] | undefine
   return values.every((list) => list !== undefined) ? values.flat() : undefined;
 }
 
-/**
- * A number beyond 2^53 loses digits in JSON.parse, and two ids would become one: take its spelling from
- * the text.
- */
-function withExactNumbers(text: string): unknown {
-  return JSON.parse(text, (_name, value, context?: { source?: string }) =>
-    typeof value === "number" && !Number.isSafeInteger(value) ? context?.source : value,
-  );
-}
-
 function scalarText(value: unknown): string | null {
   if (typeof value === "string") return value === "" ? null : value;
   return typeof value === "number" || typeof value === "boolean" ? String(value) : null;
@@ -62,6 +53,18 @@ function scalarText(value: unknown): string | null {
 
 function isInexact(value: unknown): boolean {
   return typeof value === "number" && !Number.isSafeInteger(value);
+}
+
+/**
+ * A number beyond 2^53 loses digits in JSON.parse, and two ids would become one: its spelling is taken from
+ * the text. The text is not parsed again, which takes long where it has very many values.
+ */
+function spelledAt(text: string, path: readonly string[]): (string | null)[] {
+  return spansAt(text, path).map(({ start, end }) => {
+    const spelled = text.slice(start, end);
+    const value: unknown = JSON.parse(spelled);
+    return isInexact(value) ? spelled : scalarText(value);
+  });
 }
 
 /** The names of a dotted path; `\.` is a literal dot. */
@@ -72,8 +75,7 @@ export function parsePath(dotted: string): string[] {
 /** The scalar at a path, or all of them joined by commas where the path holds `*`. */
 function readNames(body: Body, path: readonly string[]): string | null {
   const values = valuesAt(body.value, path);
-  const exact = values?.some(isInexact) ? valuesAt(withExactNumbers(body.text), path) : values;
-  const texts = exact?.map(scalarText);
+  const texts = values?.some(isInexact) ? spelledAt(body.text, path) : values?.map(scalarText);
   return texts?.every((text) => text !== null) ? texts.join(",") : null;
 }
 

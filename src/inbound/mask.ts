@@ -1,30 +1,27 @@
-import { elementSpans, memberSpan, OPEN_BRACE, OPEN_BRACKET, type Span } from "../core/json/json.ts";
+import { OPEN_BRACE } from "../core/json/json.ts";
+import { spansAt } from "../core/json/spans.ts";
 import { parsePath } from "./facts.ts";
 
 /** What stands in `data` in place of a proof. */
 const MASK = '"***"';
-
-function spansAt(text: string, at: Span, path: readonly string[]): Span[] {
-  const [name, ...rest] = path;
-  const opening = text.charCodeAt(at.start);
-  // An object holds proofs, it is none; a field that came twice is a list.
-  if (name === undefined) return opening === OPEN_BRACE ? [] : [at];
-  if (name === "*") {
-    const elements = opening === OPEN_BRACKET ? elementSpans(text, at.start) : [];
-    return elements.flatMap((element) => spansAt(text, element, rest));
-  }
-  const member = opening === OPEN_BRACE ? memberSpan(text, name, at.start) : null;
-  return member === null ? [] : spansAt(text, member, rest);
-}
 
 /**
  * `data` with `***` at every one of the paths, otherwise as it came; null where there is nothing at any of
  * them: then what was verified stands elsewhere, and would be shown.
  */
 export function masked(data: string, paths: readonly string[]): string | null {
-  const whole = { start: 0, end: data.length };
-  const spans = paths.flatMap((path) => spansAt(data, whole, parsePath(path)));
+  const found = paths.flatMap((path) => spansAt(data, parsePath(path)));
+  // An object holds proofs, it is none; a field that came twice is a list.
+  const spans = found.filter(({ start }) => data.charCodeAt(start) !== OPEN_BRACE);
   if (spans.length === 0) return null;
-  const inOrder = spans.toSorted((a, b) => b.start - a.start);
-  return inOrder.reduce((text, { start, end }) => text.slice(0, start) + MASK + text.slice(end), data);
+  // Of two paths one may lead to the other's end, or into it.
+  const inOrder = spans.toSorted((a, b) => a.start - b.start);
+  const pieces: string[] = [];
+  let from = 0;
+  for (const { start, end } of inOrder) {
+    if (start < from) continue;
+    pieces.push(data.slice(from, start), MASK);
+    from = end;
+  }
+  return pieces.join("") + data.slice(from);
 }

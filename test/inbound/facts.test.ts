@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { readBody } from "../../src/inbound/body.ts";
 import { eventName } from "../../src/inbound/event-name.ts";
 import {
@@ -65,6 +65,17 @@ describe("paths into the body", () => {
     expect(await read(field("id"), '{"id":12345678901234567890}')).toBe("12345678901234567890");
     expect(await read(field("id"), '{"id":12345678901234567891}')).toBe("12345678901234567891");
     expect(await read(field("*.id"), '[{"id":9007199254740993},{"id":1}]')).toBe("9007199254740993,1");
+    expect(await read(field("*.0"), "[[1.50],[true],[1e400]]")).toBe("1.50,true,1e400");
+    expect(await read(field("*.0"), "[[9007199254740993],[{}]]")).toBeNull();
+  });
+
+  test("and for these digits the body is not parsed again", async () => {
+    const zeros = "0,".repeat(1000) + "0";
+    using parse = spyOn(JSON, "parse");
+    const both = all(field("id"), field("type"));
+    const body = `{"id":12345678901234567890,"type":12345678901234567891,"data":[${zeros}]}`;
+    expect(await read(both, body)).toBe("12345678901234567890|12345678901234567891");
+    expect(parse.mock.calls.map(([text]) => text.length)).toEqual([body.length, 20, 20]);
   });
 });
 
