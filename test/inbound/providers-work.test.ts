@@ -1,0 +1,73 @@
+/**
+ * Whoever has a source's secret may sign what he likes: reading it costs what its bytes do. A walk over the
+ * rows counts the text that is parsed and copied after the proof, for bodies of very many parts.
+ */
+import { describe, expect, spyOn, test } from "bun:test";
+import { readBody } from "../../src/inbound/body.ts";
+import type { Facts } from "../../src/inbound/facts.ts";
+import { masked } from "../../src/inbound/mask.ts";
+import { PROVIDER_ROWS } from "../../src/inbound/providers.ts";
+import { isObject } from "../../src/core/json/value.ts";
+import { CASES } from "./cases.ts";
+import { headersOf, keysOf, materialOf, NOW_MS, textOf, withBody } from "./kit.ts";
+
+const PARTS = 2000;
+/** Of what is parsed and copied, in lengths of the body. */
+const TIMES_MAX = 4;
+
+/** Outer lists are long, and numbers are such that no double holds them. */
+function swollen(value: unknown, parts = PARTS): unknown {
+  if (typeof value === "number") return "#number#";
+  if (Array.isArray(value)) return new Array<unknown>(parts).fill(swollen(value[0] ?? 0, 1));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, swollen(member, parts)]));
+}
+
+function textOfSwollen(text: string): string | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    const padded = isObject(value) ? { ...value, padding: [0] } : value;
+    return JSON.stringify(swollen(padded)).replaceAll('"#number#"', "12345678901234567890");
+  } catch {
+    return null;
+  }
+}
+
+async function factsOf(key: string): Promise<Facts | null> {
+  const proof = CASES[key];
+  if (!proof) throw new Error(`${key} has no case`);
+  const request = await proof.sign(proof.secrets[0] ?? "", NOW_MS);
+  const text = textOfSwollen(textOf(request));
+  if (text === null) return null;
+  const { credentials = {}, config = {} } = proof;
+  const large = withBody(request, text);
+  return {
+    signedHeaders: headersOf(request),
+    arrival: {
+      request: large,
+      material: materialOf([], { credentials, config }),
+      nowMs: NOW_MS,
+      keys: keysOf(null),
+    },
+    body: await readBody(large.body),
+    claims: {},
+  };
+}
+
+describe("a signed body of very many parts is read a few times, and its parts are not copied again and again", () => {
+  test.each(PROVIDER_ROWS.map((row) => [row.key, row] as const))("%s", async (key, row) => {
+    const facts = await factsOf(key);
+    if (facts === null) return;
+    using parse = spyOn(JSON, "parse");
+    using slice = spyOn(String.prototype, "slice");
+    row.deliveryId.read(facts);
+    row.eventType.read(facts);
+    if (row.proofs) masked(facts.body.data, row.proofs);
+    row.answer?.(facts);
+    const parsed = parse.mock.calls.reduce((sum, [text]) => sum + String(text).length, 0);
+    const copied = slice.mock.results.reduce((sum, { value }) => sum + String(value).length, 0);
+    expect((parsed + copied) / facts.body.text.length).toBeLessThan(TIMES_MAX);
+    // A reviver is asked about each part.
+    expect(parse.mock.calls.filter(([, reviver]) => reviver !== undefined)).toEqual([]);
+  });
+});
