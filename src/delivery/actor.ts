@@ -115,7 +115,9 @@ export class EndpointActor<F extends Finding> {
   get nextDue(): number | null {
     const { mode } = this.#state;
     const isSending = mode === "waiting" || mode === "blocked" || mode === "sending";
-    return isSending ? (this.#backlog.head?.due ?? null) : null;
+    return isSending && !this.parts.isSuspended(this.endpoint.projectId)
+      ? (this.#backlog.head?.due ?? null)
+      : null;
   }
 
   /** True where nothing waits and nothing is busy. */

@@ -60,10 +60,12 @@ describe("the backlog", () => {
     expect(await ended('status="delivered",reason="none"')).toBe(EVENTS - 1);
   });
 
-  test("is old where the service falls behind, and not where an endpoint is paused", async () => {
+  test("is old where the service falls behind, and not where an endpoint is paused, or an account suspended", async () => {
     const clock = new RunningClock();
     await using own = await Bench.open(clock);
-    const { live } = await own.tenant("unlimited");
+    const { live, id } = await own.tenant("unlimited");
+    const suspend = (suspended: boolean) =>
+      operatorOf(own.app).patch(`/v1/operator/accounts/${id}`, { suspended });
     const path = own.path();
     const gate = Promise.withResolvers<Response>();
     own.receiver.at(path, () => gate.promise.then(() => new Response()));
@@ -74,6 +76,9 @@ describe("the backlog", () => {
     await own.receiver.arrived(path);
     clock.set(clock.now() + 5000);
     expect(await gauge("sealpost_oldest_due_age_seconds", own)).toBeGreaterThanOrEqual(5);
+    await suspend(true);
+    expect(await gauge("sealpost_oldest_due_age_seconds", own)).toBe(0);
+    await suspend(false);
     gate.resolve(new Response());
     await own.app.until(async () => (await gauge("sealpost_deliveries_due", own)) === 2);
     expect(await gauge("sealpost_oldest_due_age_seconds", own)).toBe(0);
@@ -95,6 +100,21 @@ describe("the backlog", () => {
     const ended = (status: string) =>
       counter(`sealpost_deliveries_ended_total{status="${status}",reason="none"}`, own);
     expect([await ended("cancelled"), await ended("delivered")]).toEqual([1, 1]);
+  });
+
+  test("that arrives again, as somebody tries it by hand, came to its end before", async () => {
+    await using own = await Bench.open();
+    const { live } = await own.tenant("unlimited");
+    await own.endpoint(live);
+    await publishMany(live, 1);
+    await own.settled(live);
+    const [arrived] = await deliveries(live);
+    for (let attempts = 2; attempts <= 3; attempts++) {
+      expect((await live.post(`/v1/deliveries/${arrived?.id}/retry`)).status).toBe(202);
+      await own.app.until(async () => (await deliveries(live))[0]?.attempt_count === attempts);
+    }
+    expect(await counter('sealpost_deliveries_ended_total{status="delivered",reason="none"}', own)).toBe(1);
+    expect((await deliveries(live))[0]?.completed_at).toBe(arrived?.completed_at);
   });
 
   test("ends as dead with its reason", async () => {

@@ -142,11 +142,14 @@ export class Deliveries {
     // A delivery that is not on its way may have changed since the attempt began.
     const before = delivery.due === null ? this.get(delivery.id) : delivery;
     if (before === null) return "gone";
-    if (this.#write(delivery, { id, number }, metered, change, queueOrder)) {
+    // What had arrived came to its end then, and has none again.
+    const hadArrived = before.status === "delivered";
+    const completedAt = hadArrived ? before.completedAt : this.store.now();
+    if (this.#write(delivery, { id, number, completedAt }, metered, change, queueOrder)) {
       const { origin } = delivery;
       this.parts.meter.move(delivery.projectId, placeOf(before), placeOf({ ...change, metered, origin }));
       this.#changeWait(before, waitOf(change));
-      if (!isOpen(change)) this.parts.tally.end(endingOf(change.status, change.deadReason));
+      if (!isOpen(change) && !hadArrived) this.parts.tally.end(endingOf(change.status, change.deadReason));
       return "applied";
     }
     if (this.#count(delivery, number, first, metered) === 0) return "gone";
@@ -178,7 +181,7 @@ export class Deliveries {
   /** Writes what an attempt made of a delivery; false where its generation has moved on, or it is gone. */
   #write(
     delivery: Delivery,
-    { id, number }: Pick<AttemptResult, "id" | "number">,
+    { id, number, completedAt }: Pick<AttemptResult, "id" | "number"> & Pick<Delivery, "completedAt">,
     metered: boolean,
     change: DeliveryChange,
     queueOrder: number | null,
@@ -194,7 +197,7 @@ export class Deliveries {
       due: change.due,
       order: isOver ? null : queueOrder,
       reason: change.deadReason === null ? null : DEAD_REASONS.indexOf(change.deadReason),
-      completed: isOver ? this.store.now() : null,
+      completed: isOver ? completedAt : null,
       first: number === 1 ? id : null,
       later: number === 1 ? null : id,
     });

@@ -22,6 +22,7 @@ export interface Delivery {
   attempt_count: number;
   waiting_for: string | null;
   next_attempt_at: string | null;
+  completed_at: string | null;
 }
 
 /** The service, at noon of the last day of November. */
