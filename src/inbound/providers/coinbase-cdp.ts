@@ -40,12 +40,14 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
 }
 
 /**
- * The values are signed as one text: who has seen a request may cut it elsewhere, at any dot in it, and no
- * header has a value of its own for certain. A retry repeats the text as a whole.
+ * Names and values are signed as one text: who has seen a request may cut it elsewhere, at any dot in it,
+ * also between the last name and the first value, as a name may hold a dot. No header has a value of its own
+ * for certain. A retry repeats the text as a whole.
  */
-const identity = derived("hash of the signed header values and the body", ({ signedHeaders, arrival }) =>
-  hash("sha256", [Object.values(signedHeaders).join("."), ".", arrival.request.body], "hex"),
-);
+const identity = derived("hash of the signed header names, their values and the body", ({ arrival }) => {
+  const { names, values } = readSigned(arrival);
+  return hash("sha256", [`${names}.${values.join(".")}.`, arrival.request.body], "hex");
+});
 
 const CHECKS = "HMAC with SHA-256 in hex over {timestamp}.{header names}.{header values}.{body}";
 

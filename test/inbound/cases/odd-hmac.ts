@@ -5,6 +5,7 @@ import { WebhookSignatureValidator } from "mercadopago";
 import type { InboundRequest } from "../../../src/inbound/provider.ts";
 import type { ProviderCase } from "../case.ts";
 import {
+  headersIn,
   headersOf,
   jsonRequest,
   requestOf,
@@ -107,6 +108,23 @@ function signCdp(secret: string, nowMs: number): InboundRequest {
   });
 }
 
+function nearCdp(id: string) {
+  const headers = { "x-event-id": id, "x-hook0-signature": "t=1,h=x-event-id,v1=00" };
+  return { ...json({ eventType: "onchain.activity.detected" }), headers };
+}
+
+/** A value among the names: a dot may stand in a name, and parts names from values. */
+function recutCdp(request: InboundRequest): InboundRequest[] {
+  const signature = headersIn(request).get("x-hook0-signature") ?? "";
+  const moved = {
+    "content-type": "e-1",
+    "x-event-id": "onchain.activity",
+    "x-event-type.application/json": "detected",
+    "x-hook0-signature": signature.replace("x-event-type", "x-event-type.application/json"),
+  };
+  return [Object.entries(moved).reduce((made, [name, value]) => withHeader(made, name, value), request)];
+}
+
 const CLOUDINARY_BODY = JSON.stringify({ notification_type: "upload", request_id: "r-1", public_id: "p" });
 
 function signCloudinary(secret: string, nowMs: number): InboundRequest {
@@ -201,6 +219,7 @@ export const ODD_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     secrets: SECRETS,
     sign: signCdp,
     requiredHeaders: ["x-hook0-signature"],
+    recut: recutCdp,
     alterations: [
       (request) => withHeader(request, "x-event-type", "other"),
       (request) => withHeader(request, "x-event-id", "other"),
@@ -208,13 +227,16 @@ export const ODD_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
     window: FIVE_MINUTES,
     expected: {
       type: "coinbase_cdp.onchain.activity.detected",
-      deliveryId: hashOf("sha256", "hex", "application/json.e-1.onchain.activity.detected.", CDP_BODY),
+      deliveryId: hashOf(
+        "sha256",
+        "hex",
+        "content-type x-event-id x-event-type.application/json.e-1.onchain.activity.detected.",
+        CDP_BODY,
+      ),
     },
     near: {
-      happenings: ["e-1", "e-2"].map((id) =>
-        json({ eventType: "onchain.activity.detected" }, { "x-event-id": id }),
-      ),
-      again: [json({ eventType: "onchain.activity.detected" }, { "x-event-id": "e-1" })],
+      happenings: ["e-1", "e-2"].map(nearCdp),
+      again: [nearCdp("e-1")],
     },
   },
   cloudinary: {
