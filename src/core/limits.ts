@@ -27,6 +27,11 @@ export const LIMITS = {
     unit: "count",
     why: "A form that comes in has some dozens; each is work before anything is known to be genuine.",
   },
+  pathValuesMax: {
+    value: 10_000,
+    unit: "count",
+    why: "What a path with `*` names in a body that comes in, which has some hundred in one delivery. Where there are more, it names nothing.",
+  },
   refusalMs: {
     value: 5,
     unit: "ms",
@@ -421,6 +426,11 @@ export const LIMITS = {
     why: "Deliveries that replays have added to an event, above which they add no more: all of an event are looked through for the newest to an endpoint.",
   },
   trialsAtOnceMax: { value: 10, unit: "count", why: "Tries of new destinations by one caller. Above: 429." },
+  logosAtOnceMax: {
+    value: 2,
+    unit: "count",
+    why: "Logos that a project fetches at once. Each takes up to `logoBytesMax` for as long as its server takes. Above: 429.",
+  },
   concurrencyDefault: { value: 10, unit: "count", why: "Enough for a fast receiver, gentle to a small one." },
   concurrencyMax: {
     value: 100,

@@ -1,4 +1,5 @@
 import { spansAt } from "../core/json/spans.ts";
+import { limit } from "../core/limits.ts";
 import type { Body } from "./body.ts";
 import { hash } from "./digest.ts";
 import type { Arrival, SignedHeaders } from "./schemes/scheme.ts";
@@ -36,14 +37,20 @@ function member(value: unknown, name: string): unknown {
   return Array.isArray(value) && !/^\d+$/.test(name) ? undefined : Reflect.get(value, name);
 }
 
-/** Values at a path; `*` stands for every element of an array. undefined where any of them is missing. */
-function valuesAt(value: unknown, path: readonly string[]): unknown[] | undefined {
-  const [name, ...rest] = path;
-  if (name === undefined) return [value];
-  if (name !== "*") return value === undefined ? undefined : valuesAt(member(value, name), rest);
-  if (!Array.isArray(value) || value.length === 0) return undefined;
-  const values = value.map((element) => valuesAt(element, rest));
-  return values.every((list) => list !== undefined) ? values.flat() : undefined;
+/** Values at a path; `*` stands for every element of an array. null where one is missing, or are too many. */
+function valuesAt(value: unknown, path: readonly string[]): unknown[] | null {
+  const values: unknown[] = [];
+  return collect(value, path, 0, values) ? values : null;
+}
+
+/** Into one list: what a body names may be half a million values, each behind many levels. */
+function collect(value: unknown, path: readonly string[], at: number, values: unknown[]): boolean {
+  const name = path[at];
+  if (value === undefined) return false;
+  if (name === undefined) return values.push(value) <= limit("pathValuesMax");
+  if (name !== "*") return collect(member(value, name), path, at + 1, values);
+  if (!Array.isArray(value) || value.length === 0) return false;
+  return value.every((element) => collect(element, path, at + 1, values));
 }
 
 function scalarText(value: unknown): string | null {

@@ -12,6 +12,7 @@ import {
   joined,
   signedHeader,
 } from "../../src/inbound/facts.ts";
+import { limit } from "../../src/core/limits.ts";
 import { jsonRequest, keysOf, materialOf, NOW_MS } from "./kit.ts";
 
 async function read(
@@ -59,6 +60,13 @@ describe("paths into the body", () => {
       expect(await read(field(path), '{"empty":"","null":null,"object":{},"array":[1]}')).toBeNull();
     }
     expect(await read(field("a"), "not json")).toBeNull();
+  });
+
+  test("a star names as many as a limit says, and more are as if none were there", async () => {
+    const many = (count: number) => JSON.stringify({ x: Array.from({ length: count }, () => [[1]]) });
+    const max = limit("pathValuesMax");
+    expect((await read(field("x.*.*.*"), many(max)))?.length).toBe(2 * max - 1);
+    expect(await read(field("x.*.*.*"), many(max + 1))).toBeNull();
   });
 
   test("numbers beyond 2^53 keep their digits, so that two ids never become one", async () => {

@@ -119,11 +119,11 @@ function nameAt(text: string, start: number, end: number): string {
   return key.includes("\\") ? JSON.parse(`"${key}"`) : key;
 }
 
-/** Where the elements of the array at `from` stand; the text must be valid JSON. */
-export function elementSpans(text: string, from: number): Span[] {
+/** Where the elements of the array at `from` stand, up to `most`; the text must be valid JSON. */
+export function elementSpans(text: string, from: number, most = Infinity): Span[] {
   const spans: Span[] = [];
   let at = skipSpace(text, from + 1);
-  while (at < text.length && text.charCodeAt(at) !== CLOSE_BRACKET) {
+  while (spans.length < most && at < text.length && text.charCodeAt(at) !== CLOSE_BRACKET) {
     const end = valueEnd(text, at);
     spans.push({ start: at, end });
     at = skipSpace(text, end);

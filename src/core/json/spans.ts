@@ -17,7 +17,7 @@ function partsOf(text: string, start: number, name: string): Span[] {
   const opening = text.charCodeAt(start);
   if (opening === OPEN_BRACKET) {
     if (name === "*") return elementSpans(text, start);
-    return INDEX.test(name) ? elementSpans(text, start).slice(Number(name), Number(name) + 1) : [];
+    return INDEX.test(name) ? elementSpans(text, start, Number(name) + 1).slice(Number(name)) : [];
   }
   const member = opening === OPEN_BRACE && name !== "*" ? memberSpan(text, name, start) : null;
   return member === null ? [] : [member];

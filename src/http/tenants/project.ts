@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import type { Caller } from "../../core/caller.ts";
 import { type Fault, invalidAll, notFound } from "../../core/errors.ts";
 import { keyTime } from "../../core/ids.ts";
 import { isObject } from "../../core/json/value.ts";
@@ -7,6 +8,7 @@ import type { Project } from "../../core/model.ts";
 import type { Logo } from "../../store/resources/logos.ts";
 import { commitChange } from "../framework/commit.ts";
 import { fetchLogo } from "../portal/logo-fetch.ts";
+import { AtOnce } from "../shared/at-once.ts";
 import { mergePatch } from "../shared/merge-patch.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
@@ -116,6 +118,7 @@ function changeRoute(
   services: Needs<"ids" | "tenants" | "logos" | "guard" | "transport" | "actors">,
 ): AnyRoute {
   const { tenants } = services;
+  const fetches = new AtOnce("logosAtOnceMax", "fetches of a logo");
   return route({
     method: "PATCH",
     path: "/v1/project",
@@ -137,7 +140,7 @@ function changeRoute(
     async handle(context) {
       const { caller, body } = context;
       requireOrigins(body.portal_origins ?? []);
-      const logo = await logoOf(services, caller.projectId, body);
+      const logo = await logoOf(services, fetches, caller, body);
       return commitChange(context, {
         write() {
           if (logo !== undefined) services.logos.put(caller.projectId, logo);
@@ -175,16 +178,19 @@ function requireOrigins(origins: readonly string[]): void {
 
 /**
  * The picture that a change brings; null where it takes the present one away, undefined where it leaves it.
- * Throws 422.
+ * Throws 422, and 429 where the project, by whichever key, has too many fetches under way.
  */
 async function logoOf(
   services: Needs<"guard" | "transport" | "actors">,
-  projectId: number,
+  fetches: AtOnce,
+  caller: Caller,
   { branding }: ProjectChangeBody,
 ): Promise<Logo | null | undefined> {
   if (branding === null) return null;
   const address = branding?.logo_url;
-  return typeof address === "string" ? fetchLogo(services, projectId, address) : address;
+  if (typeof address !== "string") return address;
+  const end = fetches.begin(caller, "");
+  return fetchLogo(services, caller.projectId, address).finally(end);
 }
 
 function changeOf(body: ProjectChangeBody, current: Project): Partial<Project> {

@@ -89,6 +89,23 @@ test("a server that does not answer, and an address that is not allowed, are ref
   expectLogoProblem(await save("file:///etc/passwd"), "unsafe_destination");
 });
 
+test("a project fetches two at once, whoever asks; another project is not held up", async () => {
+  const gate = Promise.withResolvers<void>();
+  const held = receiver.at("held", () => gate.promise.then(() => new Response(PNG)));
+  const { json } = await app.live.post("/v1/api-keys", { name: "other" });
+  const other = app.with(String(json["key"]));
+  const asked = [save(held), other.patch("/v1/project", { branding: { logo_url: held } })];
+  await receiver.arrived("held", 2);
+  expectProblem(await save(held), 429, "rate_limited");
+  expect((await app.live.patch("/v1/project", { name: "Shop" })).status).toBe(200);
+  const ofTest = app.test.patch("/v1/project", { branding: { logo_url: held } });
+  await receiver.arrived("held", 3);
+  gate.resolve();
+  expect((await Promise.all([...asked, ofTest])).map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect((await save(receiver.at("one", () => new Response(PNG)))).status).toBe(200);
+  await app.test.patch("/v1/project", { branding: null });
+});
+
 test("a project without a logo, and what is no project, have none", async () => {
   const { json } = await app.test.get("/v1/project");
   expect((await app.with(null).get(`/portal/${String(json["id"])}/logo`)).status).toBe(404);
