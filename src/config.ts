@@ -61,7 +61,7 @@ function readBaseUrl(text: string): string {
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
     throw new SettingError("must be an http or https URL without query, fragment and user");
   }
-  return url.href.replace(/\/+$/, "");
+  return url.href.replace(/(?<!\/)\/+$/, "");
 }
 
 function readCidrs(text: string): string[] {

@@ -77,7 +77,7 @@ function isLong({ length }: string): boolean {
  * A word for the scheme and what follows: a token of RFC 9110 that is words with a number at most, such as
  * `AWS4-HMAC-SHA256`. What looks otherwise may be a credential itself.
  */
-const SCHEME = /^([A-Za-z]+\d{0,3}(?:[-._][A-Za-z]+\d{0,3})*) +(.+)$/;
+const SCHEME = /^([A-Za-z]+\d{0,3}(?:[-._][A-Za-z]+\d{0,3})*) +([^ \n].*)$/;
 /** Between the parts of a value. */
 const SEPARATORS = /[\s,;&|"'<>()[\]{}]+/;
 /** The name of a parameter; what ends with `=` is base64. */

@@ -20,7 +20,7 @@ const ESCAPE =
   /\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2}))?|%(?:25)*([0-9a-f]{2})|&(?:amp;)*(?:#x0*([0-9a-f]{1,5})|#0*(\d{1,6})|(amp|lt|gt|quot|apos));/gi;
 const HAS_ESCAPES = /[\\%&+]/;
 /** What may be the beginning of one, where a text is cut off. */
-const ESCAPE_BEGUN = /(?:\\+(?:u[0-9a-f]{0,3}|x[0-9a-f]?)?|%[0-9a-f]?|&[#0-9a-z]{0,8})$/i;
+const ESCAPE_BEGUN = /(?:(?<!\\)\\+(?:u[0-9a-f]{0,3}|x[0-9a-f]?)?|%[0-9a-f]?|&[#0-9a-z]{0,8})$/i;
 const ESCAPE_BEGUN_MAX = 20;
 
 const NAMED: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };

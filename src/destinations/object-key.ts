@@ -53,7 +53,7 @@ function checkKeyPart(text: string): string | null {
 
 /** The prefix with the slash after it; empty where there is none. */
 export function prefixOf(config: DestinationConfig): string {
-  const prefix = (textOf(config, "prefix") ?? "").replace(/^\/+|\/+$/g, "");
+  const prefix = (textOf(config, "prefix") ?? "").replace(/^\/+|(?<!\/)\/+$/g, "");
   return prefix === "" ? "" : `${prefix}/`;
 }
 

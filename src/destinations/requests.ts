@@ -25,7 +25,7 @@ export function textOf(config: DestinationConfig, name: string): string | null {
 /** `path` and `search`, encoded already, below a server's address, which may have a path of its own. */
 export function urlBelow(base: string, path: string, search = ""): UrlParts {
   const url = new URL(base);
-  url.pathname = url.pathname.replace(/\/+$/, "") + path;
+  url.pathname = url.pathname.replace(/(?<!\/)\/+$/, "") + path;
   url.search = search;
   url.hash = "";
   return urlParts(url);

@@ -36,7 +36,7 @@ export function openMarkStore(
 ): MarkStore | null {
   if (!URL.canParse(url)) return null;
   const { protocol } = new URL(url);
-  if (protocol === "file:") return fileStore(url.slice("file://".length).replace(/\?.*$/, ""));
+  if (protocol === "file:") return fileStore(url.slice("file://".length).split("?", 1)[0] ?? "");
   return protocol === "s3:" ? s3Store(new URL(url), env) : null;
 }
 

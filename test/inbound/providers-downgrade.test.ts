@@ -22,6 +22,12 @@ describe("Segment", () => {
       });
   });
 
+  test("an event in which a name stands twice proves nothing: a reader may take another than was signed", async () => {
+    const twice = '{"type":"track","event":"B","event":"A","messageId":"1"}';
+    for (const material of [refusing, taking])
+      expect(await outcome("segment", jsonRequest(`[${twice}]`, signature), material)).toBe("bad_signature");
+  });
+
   test("where it takes them, the first event is signed, as it stands or written anew, and that once", async () => {
     for (const element of [first, spaced]) {
       const request = jsonRequest(`[${element},{"messageId":"2"}]`, signature);

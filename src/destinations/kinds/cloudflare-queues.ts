@@ -9,7 +9,7 @@ const AFTER = new TextEncoder().encode("}");
 
 const connectionOf = perConfig((config) => {
   const base = textOf(config, "endpoint") ?? ORIGIN;
-  const prefix = new URL(base).pathname.replace(/\/+$/, "").endsWith(BASE_PATH) ? "" : BASE_PATH;
+  const prefix = new URL(base).pathname.replace(/(?<!\/)\/+$/, "").endsWith(BASE_PATH) ? "" : BASE_PATH;
   const { account_id: account, queue_id: queue } = config;
   return {
     url: urlBelow(base, `${prefix}/accounts/${String(account)}/queues/${String(queue)}/messages`),

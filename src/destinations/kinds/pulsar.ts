@@ -8,8 +8,8 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 /** What the broker says in `reason` → the error code. Read of 4.0.8. */
 const REASONS: readonly [RegExp, AttemptErrorCode][] = [
   [/^Unauthorized to produce|not authorized|No permission/i, "permission_missing"],
-  [/Namespace not found|Tenant.*not (?:exist|found)/i, "namespace_not_found"],
-  [/Topic .*not found|Topic not (?:exist|found)|Can't find owner/i, "topic_not_found"],
+  [/Namespace not found|Tenant.{0,300}not (?:exist|found)/i, "namespace_not_found"],
+  [/Topic .{0,300}not found|Topic not (?:exist|found)|Can't find owner/i, "topic_not_found"],
   [/schema/i, "schema_refused"],
 ];
 

@@ -84,7 +84,7 @@ const bucketUrlOf = perConfig((config) => {
   const base = new URL(endpoint ?? (hasDots ? `https://${host}` : `https://${bucket}.${host}`));
   const isNamed = base.hostname.startsWith(`${bucket}.`) && /[a-z]$/.test(base.hostname);
   const inHost = endpoint === null ? !hasDots : isNamed;
-  return base.origin + base.pathname.replace(/\/+$/, "") + (inHost ? "" : `/${bucket}`);
+  return base.origin + base.pathname.replace(/(?<!\/)\/+$/, "") + (inHost ? "" : `/${bucket}`);
 });
 
 function objectUrlOf(config: DestinationConfig, key: string): UrlParts {

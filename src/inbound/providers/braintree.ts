@@ -76,9 +76,12 @@ function xmlOf({ arrival }: Pick<Facts, "arrival">): string {
   return Buffer.from(payload, "base64").toString("utf8");
 }
 
-/** The text of the first element of this name. */
+/**
+ * The text of the first element of this name. Its tag is short: of many that never end, each would be read
+ * on to the end of the text.
+ */
 function elementIn(xml: string, name: string): string | null {
-  return new RegExp(`<${name}(?: [^>]*)?>([^<]{1,256})</${name}>`).exec(xml)?.[1] ?? null;
+  return new RegExp(`<${name}(?: [^<>]{0,256})?>([^<]{1,256})</${name}>`).exec(xml)?.[1] ?? null;
 }
 
 function readIdentity(facts: Facts): string | null {

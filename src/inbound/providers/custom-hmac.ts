@@ -147,6 +147,7 @@ export const CUSTOM_HMAC: ProviderRow = {
     "https://www.rfc-editor.org/rfc/rfc2104",
     "Without id_header and id_path every request is an event of its own.",
     "Where {url} is signed, it is the source's address, or config.public_url.",
+    "timestamp_header protects nothing unless signed_content holds {timestamp}: then whoever has seen a request can send it again with a new time.",
     "Whoever has seen a request can send it again as another event where type or identity comes from a header that is not signed.",
     "Where nothing parts {id}, {url} and {body} in signed_content, a genuine request could be cut elsewhere, and be another event under the same signature. So such a signed text is taken for 30 days only as it was cut first: the provider may send it again; cut elsewhere it is refused (body_altered).",
     "When these 30 days are over, whoever has seen such a request can send it again, cut elsewhere too, unless {timestamp} is signed and no time in it is recent.",

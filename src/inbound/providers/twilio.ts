@@ -17,9 +17,10 @@ const SIGNATURE = "x-twilio-signature";
 
 /** Twilio has signed addresses with and without the default port. */
 function spellingsOf(url: string): string[] {
-  const match = /^(https?):\/\/([^/?#:]+)(?::(\d+))?(.*)$/s.exec(url);
+  const match = /^(https?):\/\/([^/?#:]+)(?::(\d+))?/.exec(url);
   if (!match) return [url];
-  const [, scheme = "", host = "", port, rest = ""] = match;
+  const [address, scheme = "", host = "", port] = match;
+  const rest = url.slice(address.length);
   const defaultPort = scheme === "https" ? "443" : "80";
   return [`${scheme}://${host}${rest}`, `${scheme}://${host}:${port ?? defaultPort}${rest}`];
 }

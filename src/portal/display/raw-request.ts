@@ -18,7 +18,7 @@ export interface RawFault {
 }
 
 const REQUEST_LINE = /^([A-Z]{3,10}) (\S+)(?: HTTP\/[\d.]+)?$/;
-const HEADER = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*(.*)$/;
+const HEADER = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*((?:[^ \t].*)?)$/;
 
 /** `POST /path HTTP/1.1`, headers, an empty line, the body. The first line may be missing. */
 export function readRequest(text: string): RawRequest | RawFault {

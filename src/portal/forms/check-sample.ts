@@ -79,7 +79,7 @@ function toMs(whole: string, digits: string | undefined): number {
 /** Bodies that this one may have been before it was pasted. */
 export function variantsOf(body: string): [Variant, string][] {
   const all: [Variant, string][] = [
-    ["shorter", body.replace(/\n+$/, "")],
+    ["shorter", body.replace(/(?<!\n)\n+$/, "")],
     ["longer", `${body}\n`],
     ["crlf", body.replaceAll("\n", "\r\n")],
     ["compact", compact(body) ?? body],
