@@ -49,6 +49,7 @@ export type DoorNeeds = Needs<
   | "baseUrl"
   | "ingestRateLimit"
   | "wallNow"
+  | "log"
 >;
 
 /** A request on its way through the door: judged once more where its source has changed meanwhile. */
@@ -200,6 +201,8 @@ export class IngestDoor {
     );
     if (kept === null) return "deleted";
     sources.remember(kept);
+    const { log, ids } = this.services;
+    if (isFirst) log("info", "a handshake brought a secret", { source_id: ids.encode("src", source.id) });
     return isFirst ? "kept" : "late";
   }
 
