@@ -104,6 +104,8 @@ function pairsOf(text: string): [string, string][] {
       Array.isArray(value) ? value.join(" ") : String(value),
     ]);
   return text.split("\n").flatMap((line): [string, string][] => {
+    // A person's own text, in their browser.
+    // oxlint-disable-next-line regexp/no-super-linear-backtracking
     const match = /^[\s<>"'-]*(?:H\s+["'])?([\w-]+)["']?\s*[:=]\s*["']?(.*?)["',\s\\]*$/.exec(line);
     return match ? [[match[1] ?? "", match[2] ?? ""]] : [];
   });
