@@ -145,7 +145,7 @@ function recovered(health: Health, now: number): Health {
 
 /** The same failures, and nothing to wait for. */
 export function withoutWaits(health: Health): Health {
-  if (health === HEALTHY) return HEALTHY;
+  if (health.failuresInRow === 0) return HEALTHY;
   return { ...health, backoffLevel: 0, backoffUntil: 0, slowLevel: 0, slowUntil: 0 };
 }
 

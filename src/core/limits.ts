@@ -478,7 +478,7 @@ export const LIMITS = {
   dispatchWaitingMax: {
     value: 5000,
     unit: "count",
-    why: "Committed deliveries on their way to their actors; beyond that new ones are parked in the database.",
+    why: "Deliveries on disk, on their way to their actors; beyond that new ones are parked in the database.",
   },
   dispatchBytesMax: {
     value: 16 * MIB,
@@ -488,7 +488,7 @@ export const LIMITS = {
   dispatchAtOnceMax: {
     value: 10,
     unit: "count",
-    why: "Deliveries of one commit that go to their actors at once, whatever waits; more go in shares of turns.",
+    why: "Deliveries of one publish, slice or replay that go to their actors at once, whatever waits; more go in shares of turns.",
   },
   dispatchSliceMax: {
     value: 32,

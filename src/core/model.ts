@@ -192,6 +192,7 @@ export function isOpenedAgain(
   return before.status !== "active" && status === "active";
 }
 
+/** The one value of a healthy endpoint: it is told by identity. */
 export const HEALTHY: Health = {
   failuresInRow: 0,
   backoffLevel: 0,
@@ -231,7 +232,7 @@ export interface Delivery {
    * any more.
    */
   generation: number;
-  /** Of the next attempt; null where none is to come, or the delivery waits for its account's plan. */
+  /** Of the next attempt. Null: it is over, or waits for its account's plan: `status` tells which. */
   due: number | null;
   deadReason: DeadReason | null;
   completedAt: number | null;
@@ -257,7 +258,7 @@ export interface AttemptFacts {
   error: AttemptError | null;
   /** "METHOD URL" and the headers that are the same each time, one a line, credentials masked. */
   requestHead: string | null;
-  /** Seconds: `webhook-timestamp`. */
+  /** When it was signed, in seconds: `webhook-timestamp`. The request leaves a moment later. */
   sentAt: number | null;
   signature: string | null;
   /** Only where it is not the plain envelope. */

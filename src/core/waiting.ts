@@ -10,9 +10,12 @@ export interface Waiting {
   readonly id: number;
   readonly endpointId: number;
   readonly due: number;
-  /** Null where its actor holds it in memory; `due` where it is parked, and a position where it is polled. */
+  /**
+   * Null: its actor holds it in memory. Else its place in the database: `due` where it is parked, also under
+   * fifo, which reads the parked ones by id; a position where it is polled.
+   */
   readonly queueOrder: number | null;
-  /** What is needed to send it, while that is still at hand from accepting the event. */
+  /** To send it, while at hand from accepting the event. `pop` and `drop` of queue.ts set it to null. */
   load: Load | null;
 }
 

@@ -87,11 +87,11 @@ export interface ActorParts<F extends Finding> {
    */
   meter: { beginFirst(delivery: Delivery): void; endFirst(deliveryId: number): void };
   /**
-   * `send` of send.ts. Never rejects; null where the attempt was given up because the process stops, or is
-   * short of files: neither costs an attempt.
+   * `send` of send.ts, by way of `Actors.#send`, which refuses a stray test, and src/app.ts. Never rejects;
+   * null where the process stops or is short of files: the attempt was given up, and costs none.
    */
   send(endpoint: Endpoint, load: Load): Promise<F | null>;
-  /** Never rejects. Resolves once the attempt is on disk, or never will be. */
+  /** Resolves once the attempt is on disk, or never will be. Rejects only where a listener throws. */
   record(settlement: Settlement<F>): Promise<Recorded>;
   /** True where what can be divided should go on in a later turn of the loop. */
   isTurnOver(): boolean;

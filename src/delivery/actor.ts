@@ -67,7 +67,10 @@ interface Timer {
   callOff: () => void;
 }
 
-/** Whoever asked for an attempt and waits for it; null where the queue started it. */
+/**
+ * Whoever asked for an attempt and waits for it; null where the queue started it. `F`: the states depend on a
+ * `Finding` alone, while the service's recorder gets back all of a `Sent`.
+ */
 type Asker<F extends Finding> = ((finding: F | null) => void) | null;
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -154,7 +157,7 @@ export class EndpointActor<F extends Finding> {
     this.#backlog.add(waiting);
   }
 
-  /** What `Endpoints.announce` tells, after each commit: used from the next attempt on. */
+  /** What `Endpoints.announce` tells, after each fsync: used from the next attempt on. */
   update(endpoint: Endpoint): void {
     const moved = !isSameDestination(this.endpoint, endpoint);
     const startsAfresh = moved || isOpenedAgain(this.endpoint, endpoint);
@@ -302,13 +305,17 @@ export class EndpointActor<F extends Finding> {
   /** Starts what can start; then its state is what that led to. */
   #run(): void {
     const now = this.parts.clock.now();
-    // The deliveries that are due and not started here start in a later turn of the loop, by the timer.
+    // The deliveries that are due and not started here start in a later turn of the loop, by a timer for an
+    // instant that has passed.
     if (!this.#isSuspended())
       while (this.#askToStart(now) && this.#startNext(now)) if (this.parts.isTurnOver()) break;
     this.#enter(this.#openState(now));
   }
 
-  /** The state of an active endpoint in which nothing can start at this instant. */
+  /**
+   * The state of an active endpoint in which nothing can start at this instant. Sets its timer, and asks to
+   * be woken where a shared slot is missing.
+   */
   #openState(now = this.parts.clock.now()): State {
     const timer = this.#timerFor(this.#isSuspended() ? NEVER : this.#wakesAt(now));
     if (this.#gate() > now || this.health.backoffLevel > 0) return { mode: "backing_off", timer };
@@ -469,6 +476,7 @@ export class EndpointActor<F extends Finding> {
     // If this attempt disables the endpoint, `update` is called before it is recorded here.
     const recorded = await recording;
     this.parts.meter.endFirst(flight.id);
+    // Before `putBack`, which leaves out what is busy.
     this.#flights.end(flight);
     this.#backlog.putBack(flight, settlement, recorded);
     if (settlement.disable !== null) this.#leaveClosing();

@@ -58,7 +58,7 @@ export class Actors {
   /** Endpoints that are deleted and whose actors have something left to end. */
   readonly #leaving = new Set<number>();
   #lookedAt = 0;
-  /** Brings what was committed to the actors. */
+  /** Brings what is on disk to the actors. */
   readonly dispatcher: Dispatcher;
   /** The same for every actor, as there may be ten thousand. */
   readonly #pushedParts: ActorParts<Sent>;
@@ -207,6 +207,7 @@ export class Actors {
     const actor = this.#of(waiting.endpointId);
     if (actor instanceof PollActor) return actor.enqueue();
     const { load } = waiting;
+    // As a replay: what an earlier dispatch may still bring of this delivery, with its body, is out of date.
     if (!load) this.#touched.add(waiting.id);
     const isKept =
       load !== null &&

@@ -88,7 +88,8 @@ export class Backlog {
   /** Where a delivery waits after its attempt, which is recorded by now: in memory, parked, or nowhere. */
   putBack({ id, readsRow }: Flight, { change, queueOrder }: Outcome, recorded: Recorded): void {
     if (change === null || readsRow || recorded === "overtaken") this.reload(id);
-    // A row that is as before the attempt does not say when the next one is due.
+    // Nowhere, or in memory; so too what was to be parked and was not recorded: its row does not say when it
+    // is due.
     else if (change.due === null || queueOrder === null || recorded === "not_recorded")
       this.#replace(id, change.due);
     else this.park(id, change.due);
@@ -116,7 +117,10 @@ export class Backlog {
     if (this.#queue.has(id)) this.reload(id);
   }
 
-  /** The row knows better than the queue: the delivery was reopened, or is tried by hand. */
+  /**
+   * The row knows better than the queue: the delivery was reopened, or is tried by hand. All of it is loaded:
+   * one whose message is gone waits no more.
+   */
   reload(id: number): void {
     this.flights.readRowLater(id);
     this.#replace(id, this.#isLeftOut(id) ? null : (this.parts.rows.load(id)?.delivery.due ?? null));
@@ -140,7 +144,7 @@ export class Backlog {
     return Math.min(mayGo ? head.due : NEVER, this.#parkedDue(head));
   }
 
-  /** True for a busy delivery that holds nothing. */
+  /** True for a busy delivery that holds nobody back, as no order is kept: it stands in no queue. */
   #isLeftOut(id: number): boolean {
     return this.endpoint.ordering === "none" && this.flights.has(id);
   }

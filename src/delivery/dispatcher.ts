@@ -14,7 +14,7 @@ export interface DispatcherParts extends TurnParts {
 /** The share of a few deliveries: they are brought in this turn, however long it is already. */
 const UNBOUNDED: Share = { isOver: false };
 
-/** `fresh`: committed just now, so that the delivery stands as it was written. `waited`: in a line. */
+/** `fresh`: synced just now, so that the delivery stands as it was written. `waited`: in a line. */
 type Age = "fresh" | "waited";
 
 /** What waits of a project, in order; `done` of them are brought. */
@@ -61,12 +61,12 @@ export class Dispatcher {
   }
 
   /**
-   * Takes what was committed just now. Endpoints that keep the order are told at once, so that no later event
+   * Takes what was synced just now. Endpoints that keep the order are told at once, so that no later event
    * overtakes.
    */
-  dispatch(committed: readonly Waiting[]): void {
+  dispatch(synced: readonly Waiting[]): void {
     const others: Waiting[] = [];
-    for (const waiting of committed)
+    for (const waiting of synced)
       if (this.#goesAtOnce(waiting)) this.#bring(waiting, "fresh");
       else others.push(waiting);
     const at = this.#bringAtOnce(others);
@@ -76,11 +76,10 @@ export class Dispatcher {
   }
 
   /** Brings what goes in this turn, and answers how many: a few go before all that waits in lines. */
-  #bringAtOnce(committed: readonly Waiting[]): number {
-    if (committed.length <= limit("dispatchAtOnceMax"))
-      return this.#bringSome(committed, 0, "fresh", UNBOUNDED);
+  #bringAtOnce(synced: readonly Waiting[]): number {
+    if (synced.length <= limit("dispatchAtOnceMax")) return this.#bringSome(synced, 0, "fresh", UNBOUNDED);
     if (this.#isScheduled) return 0;
-    return this.#bringSome(committed, 0, "fresh", this.parts.beginShare());
+    return this.#bringSome(synced, 0, "fresh", this.parts.beginShare());
   }
 
   /** What is parked waits in the database: its actor is only told. */

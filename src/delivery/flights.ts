@@ -1,6 +1,9 @@
 import type { Trigger } from "../core/model.ts";
 
-/** An attempt under way, from its start until its outcome is on disk: its delivery is busy. */
+/**
+ * An attempt from its start until its outcome is on disk: its delivery is busy. It is in flight until its
+ * answer is there (`land`).
+ */
 export interface Flight {
   /** The delivery's key. */
   readonly id: number;
@@ -11,7 +14,8 @@ export interface Flight {
   readonly destination: number;
   /** Somebody asked for this attempt and waits for it: it takes none of the endpoint's own slots. */
   readonly byHand: boolean;
-  isRecording: boolean;
+  /** The answer is there, and the outcome on its way to the disk: it is in flight no more. */
+  hasLanded: boolean;
   /** The delivery may have changed meanwhile: its row is read once the attempt is recorded. */
   readsRow: boolean;
 }
@@ -32,6 +36,7 @@ export class Flights {
     return this.#flights.size;
   }
 
+  /** Attempts without an answer so far: those of the queue, and those by hand. */
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -46,7 +51,7 @@ export class Flights {
     return this.#inFlight - this.#byHand;
   }
 
-  /** Outcomes on their way to the disk. */
+  /** Busy ones that have landed: their outcomes are on their way to the disk. */
   get recording(): number {
     return this.#flights.size - this.#inFlight;
   }
@@ -72,7 +77,7 @@ export class Flights {
 
   /** True while its outcome is on its way to the disk. */
   isRecording(id: number): boolean {
-    return this.#flights.get(id)?.isRecording ?? false;
+    return this.#flights.get(id)?.hasLanded ?? false;
   }
 
   /** Has the row of a delivery, if that is busy, read once its attempt is recorded. */
@@ -87,12 +92,12 @@ export class Flights {
 
   idsInFlight(): number[] {
     const ids: number[] = [];
-    for (const [id, { isRecording }] of this.#flights) if (!isRecording) ids.push(id);
+    for (const [id, { hasLanded }] of this.#flights) if (!hasLanded) ids.push(id);
     return ids;
   }
 
-  begin(start: Omit<Flight, "isRecording" | "readsRow">): Flight {
-    const flight: Flight = { ...start, isRecording: false, readsRow: false };
+  begin(start: Omit<Flight, "hasLanded" | "readsRow">): Flight {
+    const flight: Flight = { ...start, hasLanded: false, readsRow: false };
     this.#flights.set(flight.id, flight);
     this.#inFlight++;
     if (flight.byHand) this.#byHand++;
@@ -101,8 +106,8 @@ export class Flights {
 
   /** The answer is there: the slot is free, the delivery stays busy until `end`. */
   land(flight: Flight): void {
-    if (flight.isRecording) throw new Error("an attempt lands twice");
-    flight.isRecording = true;
+    if (flight.hasLanded) throw new Error("an attempt lands twice");
+    flight.hasLanded = true;
     this.#inFlight--;
     if (flight.byHand) this.#byHand--;
   }

@@ -41,7 +41,10 @@ export class Recorder {
     private readonly parts: RecorderParts,
   ) {}
 
-  /** Never rejects. Resolves once the attempt is on disk, or never will be. */
+  /**
+   * Resolves once the attempt is on disk, or never will be. Rejects only where whoever hears of it throws
+   * (`announce`, `onAttempt`), which ends the process.
+   */
   async record(settlement: Settlement<Sent>): Promise<Recorded> {
     const { endpoint, load, sent } = settlement;
     const { endpoints, store } = this.data;
@@ -57,7 +60,9 @@ export class Recorder {
     const { applied, disabled, nextAttemptAt } = written;
     // At once: a later write of the same transaction may have changed the endpoint, and is announced next.
     if (disabled) endpoints.announce(disabled);
-    const dueAt = this.parts.clock.toWall(load.delivery.due ?? this.parts.clock.fromWall(sent.startedAt));
+    const { due } = load.delivery;
+    // Only by hand is a delivery tried that no attempt is planned for: it lags behind nothing.
+    const dueAt = due === null ? sent.startedAt : this.parts.clock.toWall(due);
     const lagMs = number === 1 ? sent.startedAt - dueAt : null;
     const until = gateOf(settlement.health);
     const leftAloneUntil = until > 0 ? this.parts.clock.toWall(until) : null;

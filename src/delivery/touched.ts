@@ -3,8 +3,8 @@ import { limit } from "../core/limits.ts";
 const KEPT_MS = 60_000;
 
 /**
- * Deliveries that somebody replayed, cancelled or tried by hand, for a minute. A delivery can be seen before
- * it is dispatched (a moment after its commit): what the dispatch carries of it would be out of date.
+ * Deliveries that somebody replayed, cancelled or tried by hand, for a minute. A delivery can be seen once
+ * it is committed, and is dispatched after the fsync: what that carries of it would be out of date.
  */
 export class Touched {
   /** When, by delivery, in the order of these times. */

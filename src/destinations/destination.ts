@@ -57,10 +57,7 @@ export interface Message {
 
 export interface OutgoingRequest {
   method: string;
-  /**
-   * The same object as for the endpoint's last request only where method and headers, but for `webhook-*`,
-   * are the same too.
-   */
+  /** The same object for the same URL where that is cheap: heads are compared by it (`hasSameHead`). */
   url: UrlParts;
   headers: ReadonlyArray<readonly [string, string]>;
   body: Uint8Array;

@@ -137,7 +137,7 @@ export class Eraser {
     return held;
   }
 
-  /** After the commit: actors hold these in memory. */
+  /** After the fsync: actors hold these in memory. */
   forget(held: readonly HeldDelivery[]): void {
     for (const { endpointId, id } of held) this.parts.actors.forget(endpointId, id);
   }

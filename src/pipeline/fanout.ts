@@ -209,8 +209,8 @@ export class Spreader {
   async #writeAll(slices: readonly Slice[]): Promise<void> {
     try {
       const toPark = this.outlet.endpointsToPark(slices.flatMap(endpointsOf));
-      const committed = await this.data.store.write(() => slices.map((slice) => this.#write(slice, toPark)));
-      this.outlet.dispatcher.dispatch(committed.flat());
+      const written = await this.data.store.write(() => slices.map((slice) => this.#write(slice, toPark)));
+      this.outlet.dispatcher.dispatch(written.flat());
       for (const { fanout, from, until } of slices) {
         this.#count(fanout.projectId, from - until);
         if (until === fanout.endpoints.length) this.#answer(fanout);

@@ -15,8 +15,8 @@ export interface Outlet {
    */
   endpointsToPark(endpoints: readonly Pick<Endpoint, "id">[]): ReadonlySet<number>;
   dispatcher: {
-    /** Takes deliveries after their commit. */
-    dispatch(committed: readonly Waiting[]): void;
+    /** Takes deliveries that are on disk. */
+    dispatch(synced: readonly Waiting[]): void;
     /** How many wait for later turns. */
     readonly waiting: number;
     /** Resolves when none wait any more. */

@@ -15,10 +15,10 @@ import type { Fanout, FanoutList } from "../store/log/fanouts.ts";
 
 /**
  * The one door: whatever becomes an event, published or verified at ingest, comes in by `prepare`, and a test
- * event by `commitTest`. Replay stands beside it. Nothing else creates a delivery.
+ * event by `commitTest`. Deliveries are made here, by fanout.ts and, of events that are there, by replay.ts.
  *
  * Events are prepared before the write (who gets them: audience.ts), written inside the caller's transaction,
- * and dispatched to the actors after the commit. Deliveries for very many endpoints follow (fanout.ts).
+ * and dispatched to the actors after the fsync. Deliveries for very many endpoints follow (fanout.ts).
  */
 
 /** An event on its way in; `data` is minified JSON text of an object. */
@@ -93,7 +93,7 @@ export class Pipeline {
     identity: Identity | null,
   ): Prepared {
     const prepared = new Prepared(this.parts, this.#spreader, projectId, incoming, audiences, identity);
-    prepared.requirePlaces();
+    prepared.requireRoomInPlan();
     return prepared;
   }
 
@@ -174,17 +174,17 @@ export class Prepared {
    * Throws where the write would refuse an event. Asked before the write too: a throw inside costs all that
    * share its transaction a second try.
    */
-  requirePlaces(): void {
+  requireRoomInPlan(): void {
     if (!this.#known.hasProof && this.#data.meter.remaining(this.projectId) !== 0) return;
     for (const event of this.incoming)
       if (this.#known.find(event) === null && this.#isPlanUsedUp(event)) this.#requireMayWait(event);
   }
 
   /**
-   * The one way of events to the disk and on. `inTransaction` opens the transaction (`Store.writeFor`, at a
-   * publish with the kept answer) and calls `write` in it, which is `#write`; after the fsync `#dispatch`
-   * brings the deliveries to their actors. Where deliveries are still to be written, and not too many to wait
-   * for, it resolves when they are.
+   * The one way of events to the disk and on. `inTransaction` opens the transaction (`Store.writeFor`), calls
+   * `write` in it, which is `#write`, then makes what is answered, and resolves after the fsync. Then
+   * `#dispatch` brings the deliveries to their actors. Where deliveries are still to be written, and not too
+   * many to wait for, it resolves when they are.
    */
   async commitAndDispatch<Made>(
     inTransaction: (write: () => readonly Accepted[]) => Promise<Made>,
@@ -192,6 +192,7 @@ export class Prepared {
     const rows = rowsOf(this.audiences);
     // Too many to wait for: they are written once the project has room for them.
     const leaveRoom = isAwaited(rows) ? null : await this.spreader.waitForRoom(this.projectId, rows);
+    // Set in the transaction, which TypeScript does not see: after a success it is never null.
     let written = null as WrittenEvents | null;
     let rest: Promise<unknown> | null;
     let made: Made;
@@ -227,7 +228,7 @@ export class Prepared {
   }
 
   /**
-   * After the commit. Where deliveries are still to be written, and not too many to wait for: resolves when
+   * After the fsync. Where deliveries are still to be written, and not too many to wait for: resolves when
    * they are.
    */
   #dispatch({ accepted, waiting, fanouts }: WrittenEvents): Promise<unknown> | null {

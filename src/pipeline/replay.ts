@@ -15,7 +15,7 @@ export interface Replayed {
 /**
  * Replays an event to one endpoint, inside a write: the delivery `known` is opened afresh, or, where it is
  * null, a new one is made with a `webhook-id` of its own, by `newKey` where one was set aside for it.
- * `enqueueReplayed` after the commit. Null where the event, or its body, has left the log meanwhile, or the
+ * `enqueueReplayed` after the fsync. Null where the event, or its body, has left the log meanwhile, or the
  * endpoint is deleted.
  */
 export function replayOne(

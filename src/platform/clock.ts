@@ -1,7 +1,9 @@
 import { openSync, readSync } from "node:fs";
 
 /**
- * The wall clock and its timers. Nothing else in the program reads the time or sets a timer for an instant.
+ * The wall clock and timers for an instant. Nothing else waits for an instant, and but for the log's lines
+ * nothing else reads that clock.
+ * Durations and timeouts go by `performance.now` and `setTimeout`.
  */
 export interface Clock {
   /** Unix milliseconds. */

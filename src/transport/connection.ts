@@ -18,7 +18,7 @@ import { classifySocketError, classifyTlsError } from "./errors.ts";
 
 /** Where to connect: the vetted address, and the name that the certificate must prove. */
 export interface ConnectionTarget {
-  /** Scheme, host and port: what tells the connections of a pool apart. */
+  /** What tells the connections of a pool apart: scheme, host, port and owner (`keyOf` of exchange.ts). */
   readonly key: string;
   readonly address: string;
   readonly port: number;

@@ -7,6 +7,7 @@ import {
   type Finding,
   gateOf,
   healthAfter,
+  withoutWaits,
 } from "../../src/core/delivery.ts";
 import { HEALTHY, type Health } from "../../src/core/model.ts";
 import {
@@ -204,6 +205,14 @@ describe("the health of an endpoint", () => {
     expect(well).toEqual({ ...HEALTHY, slowUntil: now + 3000 });
     expect(healthAfter(twice, first, ok, { ...at, now: now + 3000 })).toBe(HEALTHY);
     expect(fail(well, first, status(503), now + 3000).slowUntil).toBe(now + 4000);
+  });
+
+  test("without its waits, one that did not fail is healthy, and has no row; one that failed keeps that", () => {
+    const slowed = fail(HEALTHY, { ...first, trigger: "manual" }, status(503));
+    expect(slowed.slowUntil).toBeGreaterThan(now);
+    expect(withoutWaits(slowed)).toBe(HEALTHY);
+    const failed = fail(HEALTHY, first, status(503));
+    expect(withoutWaits(failed)).toEqual({ ...HEALTHY, failuresInRow: 1, failingSince: now });
   });
 
   test("waits grow within their bounds, whatever happens", () => {

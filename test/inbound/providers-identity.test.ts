@@ -153,7 +153,7 @@ describe("a happening with another id is another event", () => {
     async (key) => {
       const proof = CASES[key];
       const request = await proof?.sign(proof.secrets[0] ?? "", NOW_MS);
-      if (!proof || !request) throw new Error(`nothing proves ${key}`);
+      if (!proof || !request) throw new Error(`test/inbound/cases/ lacks a case of ${key}`);
       const headers = headersOf(request);
       const sent = { headers, body: textOf(request), contentType: headers["content-type"] ?? "" };
       const id = await identityOf(key, sent, proof.config);

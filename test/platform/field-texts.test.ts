@@ -56,9 +56,11 @@ function missingOf(text: string, known: Readonly<Record<string, string>>): strin
   return missing.length > 0 ? missing : [text];
 }
 
-/** A sentence with the file that has it in English. */
+/** A sentence with the file that has it in English: as a text of its own, else within one. */
 function placed(sentence: string): string {
-  const found = sources.find(({ source }) => source.includes(sentence.replaceAll('"', '\\"')));
+  const written = sentence.replaceAll('"', '\\"');
+  const holding = (text: string) => sources.find(({ source }) => source.includes(text));
+  const found = holding(`"${written}"`) ?? holding(written);
   return `${found?.path ?? "beside its row"}: ${sentence}`;
 }
 
@@ -66,6 +68,7 @@ test("what is missing is told by sentence, with its file", () => {
   const known = { "One.": "Eins." };
   expect([missingOf("One. Two.", known), missingOf("One.", known)]).toEqual([["Two."], []]);
   expect(placed("User name")).toBe("src/destinations/basic-auth.ts: User name");
+  expect(placed("URL")).toBe("src/destinations/kinds/http.ts: URL");
 });
 
 test("a text is found as a whole, or sentence by sentence, and never in part", () => {

@@ -43,9 +43,7 @@ export const http: DestinationKind = {
       message.hops === 0 ? FIRST_HOP : [HOPS_HEADER, String(message.hops + 1)],
       ...message.headers,
     ];
-    // An address of its own: the head differs from that of the endpoint's other requests.
-    const url = message.hops === 0 ? urlOf(config) : urlParts(new URL(String(config["url"])));
-    return { method: "POST", url, headers, body: message.body };
+    return { method: "POST", url: urlOf(config), headers, body: message.body };
   },
   judge: ({ status }) => (isSuccess(status) ? { delivered: true } : rejected()),
 };

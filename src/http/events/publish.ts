@@ -5,7 +5,7 @@ import { isHeavy } from "../../core/structures/turn-queue.ts";
 import type { Accepted, Incoming } from "../../pipeline/pipeline.ts";
 import { newBatchShape, readBatch } from "./batch-input.ts";
 import { newEventShape, readEvent, readLargeEvent } from "./input.ts";
-import { requireDescribed } from "./type-check.ts";
+import { requireValidForType } from "./type-check.ts";
 import { LOOP_DETECTED, PLAN_LIMIT } from "../openapi/shared.ts";
 import { publishedExample, publishedOf, publishedShape } from "./shape.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
@@ -13,7 +13,7 @@ import type { Needs } from "../framework/services.ts";
 
 type PublishNeeds = Needs<"ids" | "tenants" | "eventTypes" | "events" | "pipeline" | "wallNow">;
 
-/** Publishing. The answer leaves after the commit: a crash behind it loses nothing. */
+/** Publishing. The answer leaves after the fsync: a crash behind it loses nothing. */
 export function publishRoutes(services: PublishNeeds): AnyRoute[] {
   return [publishEvent(services), publishBatch(services)];
 }
@@ -65,12 +65,13 @@ function publishEvent(services: PublishNeeds): AnyRoute {
         : readEvent(bytes, now);
       const events = [incoming];
       countHops(context.request, events);
-      // A narrow event about which neither a schema nor a filter is asked awaits nothing but its commit: an
+      // A narrow event about which neither a schema nor a filter is asked awaits nothing but its fsync: an
       // await for nothing costs every event.
-      const described = requireDescribed(services, context, events, atRoot);
-      if (described instanceof Promise) await described;
+      const checking = requireValidForType(services, context, events, atRoot);
+      if (checking instanceof Promise) await checking;
       const preparing = services.pipeline.prepare(projectId, events);
       const prepared = preparing instanceof Promise ? await preparing : preparing;
+      // In one transaction: `write` the event and its deliveries, then make the answer, which `commit` keeps.
       return prepared.commitAndDispatch((write) => context.commit(() => answerOne(services, write())));
     },
   });
@@ -131,7 +132,7 @@ function publishBatch(services: PublishNeeds): AnyRoute {
       const charge = (count: number) => context.charge(count - 1);
       const incoming = await readBatch(context.bytes, services.wallNow(), context.turns, charge);
       countHops(context.request, incoming);
-      await requireDescribed(services, context, incoming, (at) => `/events/${at}`);
+      await requireValidForType(services, context, incoming, (at) => `/events/${at}`);
       const prepared = await services.pipeline.prepare(projectId, incoming);
       return prepared.commitAndDispatch((write) => context.commit(() => answerAll(services, write())));
     },

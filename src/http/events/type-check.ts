@@ -19,7 +19,7 @@ type Publication = Pick<RequestContext<string, "publish">, "caller" | "turns">;
  * and 422 `schema_violation` below `/data` for what violates the schema of its type. `pointerTo` leads to an
  * event of the request by its place.
  */
-export function requireDescribed(
+export function requireValidForType(
   services: Needs<"tenants" | "eventTypes" | "events">,
   context: Publication,
   events: readonly Incoming[],

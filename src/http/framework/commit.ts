@@ -5,7 +5,7 @@ interface Change<Made> {
   write: () => Made;
   /** What is answered, and kept for the request's Idempotency-Key; inside the transaction too. */
   answer: (made: Made) => Answer;
-  /** After the commit: what was written takes effect in memory. */
+  /** After the fsync: what was written takes effect in memory. */
   remember: (made: Made) => void;
 }
 

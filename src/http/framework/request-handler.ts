@@ -253,7 +253,7 @@ export class RequestHandler implements RequestContext {
     return admit(access, method, this.request, this.shared.parts);
   }
 
-  /** The same, but for a key's expiry: one that has passed is looked up again only after a change of some. */
+  /** The same, but for a key's expiry: a key is looked up again only after any key or link was changed. */
   private admitAgain(): void {
     const isSame = this.shared.parts.accessChanges() === this.admittedAt;
     if (!isSame || this.caller?.kind !== "api_key") this.admit();

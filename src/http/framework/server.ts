@@ -18,7 +18,7 @@ import { TokenBuckets } from "./ratelimit.ts";
 import { type AnyRoute, paramNames } from "./route.ts";
 import { systemRoutes } from "../system.ts";
 
-/** Bun answers 413 without a body by itself above this; ours comes first (body.ts). */
+/** Bun answers 413 without a body by itself above this; ours comes first (request-body.ts). */
 const BUN_BODY_MAX_BYTES = Number.MAX_SAFE_INTEGER;
 
 export interface HttpServer {

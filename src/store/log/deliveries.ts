@@ -139,7 +139,7 @@ export class Deliveries {
   ): "applied" | "overtaken" | "gone" {
     const first = number === 1 ? id : null;
     if (!change) return this.#settleUnchanged(delivery, number, first, metered);
-    // A delivery that is not on its way may have changed since the attempt began.
+    // One that is over, or waits for the plan, is tried by hand: it may have changed since the attempt began.
     const before = delivery.due === null ? this.get(delivery.id) : delivery;
     if (before === null) return "gone";
     // What had arrived came to its end then, and has none again.
@@ -157,7 +157,7 @@ export class Deliveries {
     return "overtaken";
   }
 
-  /** An attempt by hand that failed leaves the delivery as it is. */
+  /** An attempt by hand that failed leaves the delivery as it is, which is "applied" too. */
   #settleUnchanged(
     delivery: Delivery,
     number: number,
@@ -198,6 +198,7 @@ export class Deliveries {
       order: isOver ? null : queueOrder,
       reason: change.deadReason === null ? null : DEAD_REASONS.indexOf(change.deadReason),
       completed: isOver ? completedAt : null,
+      // Keys of an attempt for STATUS_KEY: the first one stands in a column of its own.
       first: number === 1 ? id : null,
       later: number === 1 ? null : id,
     });

@@ -1,6 +1,6 @@
 /** What event types ask of published events: schemas, and unknown types. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { requireDescribed } from "../../../src/http/events/type-check.ts";
+import { requireValidForType } from "../../../src/http/events/type-check.ts";
 import { openTestData } from "../../kit/data.ts";
 import { parsedAtOnce } from "../../kit/parsed.ts";
 import { expectProblem, owner } from "../kit.ts";
@@ -175,7 +175,7 @@ test.each([
   const caller = { ...owner, projectId };
   const publications = Array.from({ length: 20 }, (_, key) => {
     const turns = it.data.store.turns.of("account", null, `key:${key % 4}`);
-    return async () => await requireDescribed(it.data, { caller, turns }, [event], () => "");
+    return async () => await requireValidForType(it.data, { caller, turns }, [event], () => "");
   });
   expect(await parsedAtOnce(publications, bytes)).toBe(1);
 });
