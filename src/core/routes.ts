@@ -1,15 +1,29 @@
 import { matchesPattern, patternsFor } from "./event-type.ts";
 import { compileFilter } from "./filter/filter.ts";
+import { limit } from "./limits.ts";
 import type { Endpoint } from "./model.ts";
+import { atOnce, type Pieces, piecewise } from "./structures/turn-queue.ts";
 import { type Subscriber, Subscribers } from "./subscribers.ts";
 
-/** Subscribers by key, in each pattern's place. */
-type Patterns = Map<string, Map<number, Subscriber>>;
+/** Those who subscribe to one pattern. */
+interface Place {
+  /** No other place of the project has it, nor had it. */
+  id: number;
+  /** By key of their endpoint. */
+  subscribers: Map<number, Subscriber>;
+}
+
+/** A change of an endpoint. It leads to all that came after it. */
+interface Change {
+  endpointId: number;
+  next: Change | null;
+}
 
 /** The project's own endpoints: those without a consumer. */
 const PROJECT = "";
-/** What an answer takes beside its subscribers, and each of these, about. */
+/** What an answer takes beside its list, a list beside its subscribers, and each of these, about. */
 const ANSWER_BYTES = 350;
+const LIST_BYTES = 350;
 const SUBSCRIBER_BYTES = 30;
 const KEPT_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -37,15 +51,21 @@ export class AnswerMemory {
 
 /**
  * Who subscribes to what, for one project: endpoints by consumer and pattern, so that an event looks at those
- * that may match and not at all ten thousand. A type with n dots is looked up under n + 2 patterns; the
- * answer is kept until an endpoint changes.
+ * that may match and not at all ten thousand. A type with n dots is looked up under n + 2 patterns; types
+ * that lead to the same places have one list, which is kept until an endpoint changes.
  */
 export class Routes {
-  readonly #byConsumer = new Map<string, Patterns>();
+  /** By consumer and pattern. */
+  readonly #byConsumer = new Map<string, Map<string, Place>>();
   readonly #all = new Map<number, Subscriber>();
+  /** By type, and by consumer where it has endpoints of its own. */
   readonly #answers = new Map<string, Subscribers>();
-  /** Bytes of `#answers`. */
+  /** The lists of `#answers`, by the places that they come from. */
+  readonly #lists = new Map<string, Subscribers>();
+  /** Bytes of `#answers` and `#lists`. */
   #kept = 0;
+  #placesMade = 0;
+  #latest: Change = { endpointId: 0, next: null };
 
   constructor(private readonly memory = new AnswerMemory()) {}
 
@@ -59,6 +79,9 @@ export class Routes {
     if (old) this.#take(old.endpoint);
     this.memory.giveBack(this.#kept);
     this.#forget();
+    const change = { endpointId: endpoint.id, next: null };
+    this.#latest.next = change;
+    this.#latest = change;
     if (endpoint.status === "deleted") return true;
     const compiled = endpoint.filter === null ? null : compileFilter(endpoint.filter);
     this.#put({ endpoint, filter: compiled?.ok ? compiled.filter : null });
@@ -71,55 +94,93 @@ export class Routes {
 
   /**
    * Endpoints whose types and consumer admit the event, in the order of their creation. Filters are not
-   * asked here.
+   * asked here. Null where they are to be found first, and many.
    */
-  match(type: string, consumerId: string | null): Subscribers {
-    // A consumer without endpoints is as good as none: there may be very many.
-    const hasOwn = consumerId !== null && this.#byConsumer.has(consumerKey(consumerId));
-    const key = hasOwn ? `${type} ${consumerId}` : type;
-    const known = this.#answers.get(key);
+  match(type: string, consumerId: string | null): Subscribers | null {
+    const known = this.#answers.get(this.#keyOf(type, consumerId));
     if (known) return known;
-    const found = this.#find(type, consumerId);
-    const bytes = ANSWER_BYTES + found.length * SUBSCRIBER_BYTES;
-    this.memory.take(bytes, this.#forget);
-    this.#kept += bytes;
-    const answer = new Subscribers(found);
-    this.#answers.set(key, answer);
-    return answer;
+    const places = this.#placesFor(type, consumerId);
+    const list = this.#lists.get(placesKey(places));
+    if (list) this.#keep(type, consumerId, list);
+    return list ?? (isShort(places) ? atOnce(this.#gather(type, consumerId, places)) : null);
   }
 
-  #find(type: string, consumerId: string | null): Subscriber[] {
+  /** The same, however many they are: as they were at one moment since the first piece. */
+  *find(type: string, consumerId: string | null): Pieces<Subscribers> {
+    const known = this.match(type, consumerId);
+    return known ?? (yield* this.#gather(type, consumerId, this.#placesFor(type, consumerId)));
+  }
+
+  *#gather(type: string, consumerId: string | null, places: readonly Place[]): Pieces<Subscribers> {
+    let seen = this.#latest;
     const found = new Map<number, Subscriber>();
-    const consumers = consumerId === null ? [PROJECT] : [PROJECT, consumerKey(consumerId)];
-    for (const pattern of patternsFor(type)) {
-      const places = consumers.map((consumer) => this.#byConsumer.get(consumer)?.get(pattern));
-      for (const subscribers of places) subscribers?.forEach((one, id) => found.set(id, one));
+    for (const { subscribers } of places)
+      yield* piecewise(subscribers.values(), (one) => found.set(one.endpoint.id, one));
+    // What changed meanwhile may stand in a place that was gone through already.
+    while (seen.next !== null) {
+      seen = seen.next;
+      const now = this.#all.get(seen.endpointId);
+      if (now && isSubscribed(now.endpoint, { type, consumerId })) found.set(seen.endpointId, now);
+      else found.delete(seen.endpointId);
     }
-    return [...found.values()].sort((a, b) => a.endpoint.id - b.endpoint.id);
+    const list = yield* Subscribers.of(yield* inOrder(found));
+    if (seen === this.#latest) this.#keep(type, consumerId, list);
+    return list;
+  }
+
+  /** An answer is kept beside its list only: to make room for it, that may have just been forgotten. */
+  #keep(type: string, consumerId: string | null, list: Subscribers): void {
+    const key = placesKey(this.#placesFor(type, consumerId));
+    const isNew = !this.#lists.has(key);
+    const bytes = ANSWER_BYTES + (isNew ? LIST_BYTES + list.all.length * SUBSCRIBER_BYTES : 0);
+    this.memory.take(bytes, this.#forget);
+    this.#kept += bytes;
+    if (isNew) this.#lists.set(key, list);
+    if (this.#lists.has(key)) this.#answers.set(this.#keyOf(type, consumerId), list);
+  }
+
+  /** A consumer without endpoints is as good as none: there may be very many. */
+  #keyOf(type: string, consumerId: string | null): string {
+    const hasOwn = consumerId !== null && this.#byConsumer.has(consumerKey(consumerId));
+    return hasOwn ? `${type} ${consumerId}` : type;
+  }
+
+  #placesFor(type: string, consumerId: string | null): Place[] {
+    const consumers = consumerId === null ? [PROJECT] : [PROJECT, consumerKey(consumerId)];
+    const patterns = patternsFor(type);
+    return consumers.flatMap((consumer) => {
+      const places = this.#byConsumer.get(consumer);
+      return places ? patterns.flatMap((pattern) => places.get(pattern) ?? []) : [];
+    });
   }
 
   readonly #forget = () => {
     this.#answers.clear();
+    this.#lists.clear();
     this.#kept = 0;
   };
 
   #put(subscriber: Subscriber): void {
     const { endpoint } = subscriber;
     this.#all.set(endpoint.id, subscriber);
-    const byPattern = getOrMake<string, Map<number, Subscriber>>(this.#byConsumer, keyOf(endpoint));
-    for (const pattern of endpoint.eventTypes ?? ["*"])
-      getOrMake(byPattern, pattern).set(endpoint.id, subscriber);
+    const byPattern = this.#byConsumer.get(ownerOf(endpoint)) ?? new Map<string, Place>();
+    this.#byConsumer.set(ownerOf(endpoint), byPattern);
+    for (const pattern of endpoint.eventTypes ?? ["*"]) {
+      const place = byPattern.get(pattern) ?? { id: ++this.#placesMade, subscribers: new Map() };
+      byPattern.set(pattern, place);
+      place.subscribers.set(endpoint.id, subscriber);
+    }
   }
 
   #take(endpoint: Endpoint): void {
     this.#all.delete(endpoint.id);
-    const byPattern = this.#byConsumer.get(keyOf(endpoint));
+    const byPattern = this.#byConsumer.get(ownerOf(endpoint));
     for (const pattern of endpoint.eventTypes ?? ["*"]) {
-      const subscribers = byPattern?.get(pattern);
+      const subscribers = byPattern?.get(pattern)?.subscribers;
       subscribers?.delete(endpoint.id);
       if (subscribers?.size === 0) byPattern?.delete(pattern);
     }
-    if (byPattern?.size === 0) this.#byConsumer.delete(keyOf(endpoint));
+    if (byPattern?.size === 0) this.#byConsumer.delete(ownerOf(endpoint));
   }
 }
 
@@ -136,12 +197,28 @@ function consumerKey(consumerId: string): string {
   return `=${consumerId}`;
 }
 
-function keyOf(endpoint: Endpoint): string {
+function ownerOf(endpoint: Endpoint): string {
   return endpoint.consumerId === null ? PROJECT : consumerKey(endpoint.consumerId);
 }
 
-function getOrMake<K, V>(map: Map<string, Map<K, V>>, key: string): Map<K, V> {
-  const made = map.get(key) ?? new Map<K, V>();
-  map.set(key, made);
-  return made;
+function placesKey(places: readonly Place[]): string {
+  return places.map(({ id }) => id).join();
+}
+
+/** True where all of them are few enough for a turn: as many as an event may write to at once. */
+function isShort(places: readonly Place[]): boolean {
+  return places.reduce((sum, { subscribers }) => sum + subscribers.size, 0) <= limit("eventRowsMax");
+}
+
+/** In the order of their creation. */
+function* inOrder(found: ReadonlyMap<number, Subscriber>): Pieces<Subscriber[]> {
+  const ids = new Float64Array(found.size);
+  let at = 0;
+  yield* piecewise(found.keys(), (id) => (ids[at++] = id));
+  const all: Subscriber[] = [];
+  yield* piecewise(ids.sort(), (id) => {
+    const one = found.get(id);
+    if (one) all.push(one);
+  });
+  return all;
 }

@@ -2,6 +2,7 @@ import type { Filter } from "./filter/filter.ts";
 import { type Requirement, valuesAt } from "./filter/requirements.ts";
 import type { Json } from "./json/value.ts";
 import type { Endpoint } from "./model.ts";
+import { type Pieces, piecewise } from "./structures/turn-queue.ts";
 
 /** An endpoint with its filter, ready to be asked; null: it takes every event of its types. */
 export interface Subscriber {
@@ -19,40 +20,50 @@ interface AtPath {
   all: Subscriber[];
 }
 
-/**
- * Those who subscribe to a type, in the order of their creation, with an index over what their
- * filters require.
- */
+/** An index over what filters require. */
+interface FilterIndex {
+  /** Subscribers whose filters require no field. */
+  loose: readonly Subscriber[];
+  paths: ReadonlyMap<string, AtPath>;
+}
+
+/** Those who subscribe to a type, in the order of their creation. */
 export class Subscribers {
   readonly hasFilters: boolean;
   readonly endpoints: readonly Endpoint[];
-  /** Subscribers whose filters require no field. */
-  #loose: Subscriber[] = [];
-  #paths: Map<string, AtPath> | null = null;
+  #index: FilterIndex | null = null;
 
-  constructor(readonly all: readonly Subscriber[]) {
+  private constructor(readonly all: readonly Subscriber[]) {
     this.hasFilters = all.some(({ filter }) => filter !== null);
     this.endpoints = all.map(({ endpoint }) => endpoint);
   }
 
-  /** Subscribers whose filter may hold, in no order: the filters of all others do not. */
-  candidates(envelope: Json): readonly Subscriber[] {
-    if (this.all.length < INDEXED_MIN) return this.all;
-    this.#paths ??= this.#build();
-    const found = [...this.#loose];
-    for (const path of this.#paths.values()) for (const one of asked(path, envelope)) found.push(one);
-    return found;
+  static *of(all: readonly Subscriber[]): Pieces<Subscribers> {
+    const made = new Subscribers(all);
+    if (made.hasFilters && all.length >= INDEXED_MIN) made.#index = yield* indexOf(all);
+    return made;
   }
 
-  #build(): Map<string, AtPath> {
-    const paths = new Map<string, AtPath>();
-    for (const subscriber of this.all) {
-      const requirement = rarestOf(subscriber.filter?.requirements ?? [], paths);
-      if (requirement) put(paths, requirement, subscriber);
-      else this.#loose.push(subscriber);
-    }
-    return paths;
+  /** Subscribers whose filter may hold, in no order: the filters of all others do not. */
+  *candidates(envelope: Json): Pieces<readonly Subscriber[]> {
+    if (this.#index === null) return this.all;
+    const found = [...this.#index.loose];
+    yield* piecewise(this.#index.paths.values(), (path) => {
+      for (const one of asked(path, envelope)) found.push(one);
+    });
+    return found;
   }
+}
+
+function* indexOf(all: readonly Subscriber[]): Pieces<FilterIndex> {
+  const loose: Subscriber[] = [];
+  const paths = new Map<string, AtPath>();
+  yield* piecewise(all, (subscriber) => {
+    const requirement = rarestOf(subscriber.filter?.requirements ?? [], paths);
+    if (requirement) put(paths, requirement, subscriber);
+    else loose.push(subscriber);
+  });
+  return { loose, paths };
 }
 
 /** What the fewest require of those that have a place already: a currency says less than a customer. */

@@ -5,7 +5,7 @@ import { limit } from "../core/limits.ts";
 import { type Endpoint, envelopeOf } from "../core/model.ts";
 import { AnswerMemory, isSubscribed, Routes } from "../core/routes.ts";
 import type { Subscribers } from "../core/subscribers.ts";
-import type { Pieces, Turns } from "../core/structures/turn-queue.ts";
+import { type Pieces, piecewise, type Turns } from "../core/structures/turn-queue.ts";
 import type { Data } from "../store/data.ts";
 import { filteredText } from "../store/log/filtered.ts";
 import { turnsOf } from "../store/project-turns.ts";
@@ -71,9 +71,9 @@ export class Audiences {
   of(projectId: number, events: readonly RoutedEvent[]): Audience[] | Promise<Audience[]> {
     const [first] = events;
     if (first === undefined || events.length > 1) return this.#ofAll(projectId, events);
-    const { hasFilters, endpoints } = this.#routesOf(projectId).match(first.type, first.consumerId);
-    if (hasFilters || isWide(endpoints)) return this.#ofAll(projectId, events);
-    return [everybody(endpoints)];
+    const known = this.#routesOf(projectId).match(first.type, first.consumerId);
+    if (known === null || known.hasFilters || isWide(known.endpoints)) return this.#ofAll(projectId, events);
+    return [everybody(known.endpoints)];
   }
 
   async #ofAll(projectId: number, events: readonly RoutedEvent[]): Promise<Audience[]> {
@@ -94,19 +94,26 @@ export class Audiences {
 
   async #ofOne(projectId: number, event: RoutedEvent, turns: Turns): Promise<Audience> {
     if (turns.isOver) await turns.next();
-    const { hasFilters, endpoints } = this.#routesOf(projectId).match(event.type, event.consumerId);
+    const routes = this.#routesOf(projectId);
+    const { hasFilters, endpoints } =
+      routes.match(event.type, event.consumerId) ??
+      (await turns.inPieces(0, () => routes.find(event.type, event.consumerId)));
     if (!hasFilters) return everybody(endpoints);
-    // To look them up the first time is work too.
-    if (isWide(endpoints)) await turns.next();
     return turns.inPieces(event.data.length, () => this.#askAll(projectId, event));
   }
 
   *#askAll(projectId: number, event: RoutedEvent): Pieces<Audience> {
+    const routes = this.#routesOf(projectId);
     // As they are now: the event may have waited for others.
-    const subscribers = this.#routesOf(projectId).match(event.type, event.consumerId);
+    let subscribers = routes.match(event.type, event.consumerId);
+    if (subscribers === null) {
+      subscribers = yield* routes.find(event.type, event.consumerId);
+      // The parse is a piece of its own.
+      yield;
+    }
     const matched = yield* this.#ask(projectId, subscribers, event);
     if (matched.size === subscribers.all.length) return everybody(subscribers.endpoints);
-    return divide(subscribers, matched);
+    return yield* divide(subscribers, matched);
   }
 
   /**
@@ -119,7 +126,8 @@ export class Audiences {
     const matched = new Set<number>();
     const exhausted: number[] = [];
     let stepsLeft = EVENT_STEPS_MAX;
-    for (const [at, { endpoint, filter }] of subscribers.candidates(envelope).entries()) {
+    const candidates = yield* subscribers.candidates(envelope);
+    for (const [at, { endpoint, filter }] of candidates.entries()) {
       // The first is asked in the turn of the parse: what was parsed does not wait for nothing.
       if (at > 0) yield 0;
       const { judgement, steps } =
@@ -166,16 +174,16 @@ export function everybody(endpoints: readonly Endpoint[]): Audience {
  * Parts the subscribers into those that get the event and those whose filter said no. Of the latter only some
  * are named: a consumer's own endpoints first, as its portal links see no others.
  */
-function divide({ all }: Subscribers, matched: ReadonlySet<number>): Audience {
+function* divide({ all }: Subscribers, matched: ReadonlySet<number>): Pieces<Audience> {
   const endpoints: Endpoint[] = [];
   const own: number[] = [];
   const shared: number[] = [];
   const max = limit("filteredNamedMax");
-  for (const { endpoint } of all) {
+  yield* piecewise(all, ({ endpoint }) => {
     if (matched.has(endpoint.id)) endpoints.push(endpoint);
     else if (endpoint.consumerId !== null) own.push(endpoint.id);
     else if (shared.length < max) shared.push(endpoint.id);
-  }
+  });
   const named = [...own, ...shared].slice(0, max);
   const others = all.length - endpoints.length - named.length;
   return { endpoints, filtered: filteredText({ named, others }), followers: null };

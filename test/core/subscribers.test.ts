@@ -4,6 +4,7 @@ import { compileFilter } from "../../src/core/filter/filter.ts";
 import { requirementsOf, valuesAt } from "../../src/core/filter/requirements.ts";
 import type { Json } from "../../src/core/json/value.ts";
 import type { Endpoint } from "../../src/core/model.ts";
+import { atOnce } from "../../src/core/structures/turn-queue.ts";
 import { type Subscriber, Subscribers } from "../../src/core/subscribers.ts";
 
 function subscriber(id: number, source: Json | null): Subscriber {
@@ -15,11 +16,11 @@ function subscriber(id: number, source: Json | null): Subscriber {
 }
 
 function subscribersOf(sources: (Json | null)[]): Subscribers {
-  return new Subscribers(sources.map((source, at) => subscriber(at, source)));
+  return atOnce(Subscribers.of(sources.map((source, at) => subscriber(at, source))));
 }
 
 function candidatesOf(subscribers: Subscribers, envelope: Json): number[] {
-  return subscribers.candidates(envelope).map(({ endpoint }) => endpoint.id);
+  return atOnce(subscribers.candidates(envelope)).map(({ endpoint }) => endpoint.id);
 }
 
 describe("what a filter requires", () => {
@@ -80,6 +81,13 @@ describe("the index", () => {
   test("gives way where an event has too many values to look up", () => {
     const many: Json = { data: { customer: Array.from({ length: 200 }, () => "c_1") } };
     expect(candidatesOf(subscribersOf(sources), many)).toHaveLength(999);
+  });
+
+  test("is made and asked in pieces, however many filters and paths there are", () => {
+    const all = Array.from({ length: 20_000 }, (_, at) => subscriber(at, { data: { [`p${at}`]: "x" } }));
+    expect([...Subscribers.of(all)].length).toBeGreaterThan(20);
+    const asked = atOnce(Subscribers.of(all)).candidates({ data: { p7: "x" } });
+    expect([...asked].length).toBeGreaterThan(20);
   });
 
   test("never leaves out one that matches", () => {

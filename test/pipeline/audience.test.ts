@@ -60,6 +60,41 @@ test.each([
   expect(await parsedAtOnce(Array<typeof ask>(20).fill(ask), bytes)).toBe(1);
 });
 
+test("a single event has its audience at once where it is narrow, no filter is asked, and its list is known or short", async () => {
+  await using it = await openTestData();
+  for (let n = 0; n < 60; n++) await it.endpoint({ eventTypes: ["a.b"] });
+  const audiences = new Audiences(it.data, listeners);
+  const isAtOnce = (type: string) => {
+    const audience = audiences.of(it.project.id, [{ ...eventOf(10), type }]);
+    return [Array.isArray(audience), audience] as const;
+  };
+  expect(isAtOnce("a.b")[0]).toBe(true);
+  for (let n = 0; n < 60; n++) await it.endpoint({ eventTypes: ["a.*", "*"] });
+  // Twice sixty places, and sixty endpoints.
+  const [wasAtOnce, audience] = isAtOnce("a.c");
+  expect([wasAtOnce, (await audience)[0]?.endpoints.length]).toEqual([false, 60]);
+  expect([isAtOnce("a.c")[0], isAtOnce("a.d")[0]]).toEqual([true, true]);
+});
+
+test("the many endpoints whose filter says no are found and told apart in pieces", async () => {
+  let turns = 0;
+  const schedule = (next: () => void) => void setImmediate(() => (turns++, next()));
+  await using it = await openTestData({ schedule, beginShare: () => ({ isOver: true }) });
+  for (let n = 0; n < 1000; n++) await it.endpoint({ filter: { data: { x: "no" } } });
+  const audiences = new Audiences(it.data, listeners);
+  const turnsFor = async (type: string) => {
+    const before = turns;
+    const [audience] = await audiences.of(it.project.id, [{ ...eventOf(10), type }]);
+    expect(audience?.endpoints).toHaveLength(0);
+    return turns - before;
+  };
+  const first = await turnsFor("a.b");
+  const again = await turnsFor("a.b");
+  expect(again).toBeGreaterThanOrEqual(10);
+  expect(first).toBeGreaterThanOrEqual(again + 30);
+  expect(await turnsFor("a.c")).toBe(again);
+});
+
 test("filters that an event was too much for are told of once, where it is held against them anew", async () => {
   let asked: boolean[] = [];
   const share = {

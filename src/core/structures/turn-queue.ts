@@ -26,6 +26,29 @@ export function isHeavy(bytes: number): boolean {
  */
 export type Pieces<Made> = Generator<0 | undefined, Made, undefined>;
 
+/** Elements of a long list that one light piece works on: each takes microseconds. */
+const PIECE_ELEMENTS = 100;
+
+/** Does `work` with each of a list that may be long. */
+export function* piecewise<One>(all: Iterable<One>, work: (one: One) => void): Pieces<void> {
+  let count = 0;
+  for (const one of all) {
+    if (count++ === PIECE_ELEMENTS) {
+      yield 0;
+      count = 1;
+    }
+    work(one);
+  }
+}
+
+/** All pieces in this turn: for what is known to be short. */
+export function atOnce<Made>(pieces: Pieces<Made>): Made {
+  for (;;) {
+    const { done, value } = pieces.next();
+    if (done) return value;
+  }
+}
+
 /** What long work asks, piece after piece, so that others have their turns in between. */
 export interface Turns {
   /** True where others should go first: asked right before each piece of work. */

@@ -2,7 +2,13 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { limit } from "../../../src/core/limits.ts";
-import { isHeavy, type Pieces, TurnQueue } from "../../../src/core/structures/turn-queue.ts";
+import {
+  atOnce,
+  isHeavy,
+  type Pieces,
+  piecewise,
+  TurnQueue,
+} from "../../../src/core/structures/turn-queue.ts";
 
 /** Pieces of work that fit into a share. */
 const PIECES = 3;
@@ -231,4 +237,18 @@ describe("work that keeps what it parsed", () => {
       expect([await refused, await failed]).toEqual(["left", "Error: broken"]);
     },
   );
+});
+
+test.each([
+  [0, 0],
+  [100, 0],
+  [101, 1],
+  [1000, 9],
+])("a list of %i lets others go first %i times", (length, yields) => {
+  const all = Array.from({ length }, (_, at) => at);
+  const seen: number[] = [];
+  expect([...piecewise(all, (one) => seen.push(one))]).toEqual(Array<0>(yields).fill(0));
+  expect(seen).toEqual(all);
+  atOnce(piecewise(all, (one) => seen.push(one)));
+  expect(seen).toEqual([...all, ...all]);
 });
