@@ -49,6 +49,10 @@ export class Recorder {
     const { endpoint, load, sent } = settlement;
     const { endpoints, store } = this.data;
     const number = load.delivery.attemptCount + 1;
+    // By the clock that everything waits by: the wall clock may be set while an attempt runs.
+    const began = this.parts.clock.now() - sent.durationMs;
+    // Only by hand is a delivery tried that no attempt is planned for: it lags behind nothing.
+    const lagMs = number === 1 ? began - (load.delivery.due ?? began) : null;
     let written: WrittenAttempt;
     try {
       written = await store.writeFor(endpoint.projectId, () => this.#write(settlement, number), true);
@@ -60,10 +64,6 @@ export class Recorder {
     const { applied, disabled, nextAttemptAt } = written;
     // At once: a later write of the same transaction may have changed the endpoint, and is announced next.
     if (disabled) endpoints.announce(disabled);
-    const { due } = load.delivery;
-    // Only by hand is a delivery tried that no attempt is planned for: it lags behind nothing.
-    const dueAt = due === null ? sent.startedAt : this.parts.clock.toWall(due);
-    const lagMs = number === 1 ? sent.startedAt - dueAt : null;
     const until = gateOf(settlement.health);
     const leftAloneUntil = until > 0 ? this.parts.clock.toWall(until) : null;
     this.parts.onAttempt({ settlement, number, nextAttemptAt, leftAloneUntil, lagMs });

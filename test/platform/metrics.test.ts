@@ -84,6 +84,23 @@ describe("the backlog", () => {
     expect(await gauge("sealpost_oldest_due_age_seconds", own)).toBe(0);
   });
 
+  test("begins as late as time has passed, though the clock was set back while the first attempt ran", async () => {
+    const clock = new RunningClock();
+    await using own = await Bench.open(clock);
+    const { live } = await own.tenant("unlimited");
+    const path = own.path();
+    const gate = Promise.withResolvers<Response>();
+    own.receiver.at(path, () => gate.promise);
+    await own.endpoint(live, path);
+    await publishMany(live, 1);
+    await own.receiver.arrived(path);
+    clock.step(-250_000);
+    gate.resolve(new Response());
+    await own.settled(live);
+    expect(await counter("sealpost_delivery_lag_seconds_count", own)).toBe(1);
+    expect(await counter("sealpost_delivery_lag_seconds_sum", own)).toBeLessThan(100);
+  });
+
   test("that arrives although it was cancelled has come to both ends", async () => {
     await using own = await Bench.open();
     const { live } = await own.tenant("unlimited");
