@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Peer, startPeer } from "./children.ts";
-import type { HeavyFlood, Tally } from "./heavy.ts";
+import type { HeavyFlood } from "./heavy.ts";
+import type { Tally } from "./heavy-kit.ts";
 import type { PacerReport } from "./pacer.ts";
 import { readProcess, resetPeak } from "./proc.ts";
 import { SERVICE, startServer } from "./server.ts";
@@ -10,6 +11,9 @@ import { SERVICE, startServer } from "./server.ts";
 const MIB = 1024 * 1024;
 const OPERATOR = "an-operator-token-of-the-bench";
 const ENV = { SEALPOST_OPERATOR_TOKEN: OPERATOR, SEALPOST_LOG_LEVEL: "warn" };
+
+/** Some times what a busy machine makes of the worst: above it the service stood still. */
+const WORST_MS_MAX = 4000;
 
 /** What the neighbour does, so many times a second each. */
 const PER_SECOND = 20;
@@ -92,9 +96,11 @@ function format(name: string, { publish, read, tally, beforeMiB, peakMiB }: Outc
 function faultsOf({ name, peakMiBMax }: HeavyFlood, { publish, read, peakMiB }: Outcome): string[] {
   const statuses = [...Object.keys(publish.statuses), ...Object.keys(read.statuses)];
   const refused = statuses.filter((status) => !status.startsWith("2"));
+  const worstMs = Math.max(publish.worstMs, read.worstMs);
   const peak = `${name}: at most ${Math.round(peakMiB)} MiB, above ${peakMiBMax}`;
   return [
     ...(peakMiB > peakMiBMax ? [peak] : []),
+    ...(worstMs > WORST_MS_MAX ? [`${name}: the neighbour waited ${Math.round(worstMs)} ms`] : []),
     ...(refused.length > 0 ? [`${name}: the neighbour got ${refused.join(", ")}`] : []),
   ];
 }

@@ -2,15 +2,18 @@
  * Floods of the flood bench that are few requests and much memory. Each meets a service of its own, and is of
  * another account than the neighbour.
  */
+import {
+  atOnce,
+  call,
+  makeEndpoints,
+  makeLink,
+  publish,
+  type Tally,
+  type Target,
+  untilSent,
+} from "./heavy-kit.ts";
+import { crowdedPolls, heldLogos, signedBodies } from "./heavy-callers.ts";
 import { holdConnections } from "./held.ts";
-
-/** The service that is flooded, as the one who floods it sees it. */
-export interface Target {
-  port: number;
-  key: string;
-  /** How many endpoints a wide event has. */
-  endpoints: number;
-}
 
 export interface HeavyFlood {
   name: string;
@@ -21,9 +24,6 @@ export interface HeavyFlood {
   /** What has to be there before; answers the flood, which ends with what its requests were answered. */
   prepare(target: Target): Promise<() => Promise<Tally>>;
 }
-
-/** Answers by status. */
-export type Tally = Record<string, number>;
 
 const MEGABYTE = "x".repeat(1_000_000);
 
@@ -48,6 +48,10 @@ export const HEAVY_FLOODS: readonly HeavyFlood[] = [
   { name: "refused previews", peakMiBMax: 350, seconds: 15, prepare: refusedPreviews },
   { name: "many credentials", peakMiBMax: 180, seconds: 15, prepare: manyCredentials },
   { name: "black holes", peakMiBMax: 370, seconds: 30, prepare: blackHoles },
+  { name: "signed bodies", peakMiBMax: 450, seconds: 15, prepare: signedBodies },
+  { name: "held polls", peakMiBMax: 400, seconds: 15, prepare: crowdedPolls },
+  { name: "held logos", peakMiBMax: 250, seconds: 15, prepare: heldLogos },
+  { name: "fresh types", peakMiBMax: 400, seconds: 15, prepare: freshTypes },
 ];
 
 /** 60 events of a megabyte to 40 endpoints that take them and never answer. */
@@ -275,6 +279,15 @@ async function manyCredentials(target: Target): Promise<() => Promise<Tally>> {
   return () => atOnce(5, () => call(target, "POST", "/v1/events/batch", { events }), 1);
 }
 
+/** Types that were not seen before, in a project of very many filters. */
+async function freshTypes(target: Target): Promise<() => Promise<Tally>> {
+  const filter = { data: { wanted: true } };
+  await makeEndpoints(target, target.endpoints, { url: "http://127.0.0.1:9/", filter });
+  let at = 0;
+  const publishFresh = () => publish(target, {}, { type: `bench.fresh${at++}` });
+  return () => atOnce(400, publishFresh, 8);
+}
+
 /** Receivers that answer no attempt to connect, and are given up after a second, by many endpoints. */
 async function blackHoles(target: Target): Promise<() => Promise<Tally>> {
   const holes = Bun.spawn(["python3", "-u", "-c", HOLE], { stdout: "pipe" });
@@ -312,50 +325,4 @@ async function makeBacklog(target: Target): Promise<string> {
   const events = Array.from({ length: 500 }, () => ({ type: "bench.heavy", data: {} }));
   await atOnce(400, () => call(target, "POST", "/v1/events/batch", { events }), 4);
   return id;
-}
-
-async function makeLink(target: Target, consumer: string): Promise<string> {
-  const reply = await call(target, "POST", "/v1/portal-links", { consumer_id: consumer });
-  return ((await reply.json()) as { url: string }).url.split("#")[1] ?? "";
-}
-
-async function untilSent(target: Target, event: string): Promise<void> {
-  for (;;) {
-    const reply = await call(target, "GET", `/v1/deliveries?event_id=${event}&status=pending&limit=1`);
-    const { data } = (await reply.json()) as { data: unknown[] };
-    if (data.length === 0) return;
-    await Bun.sleep(500);
-  }
-}
-
-async function makeEndpoints(target: Target, count: number, fields: object): Promise<void> {
-  const tally = await atOnce(count, () => call(target, "POST", "/v1/endpoints", fields), 32);
-  if (tally["201"] !== count) throw new Error(`no endpoints: ${JSON.stringify(tally)}`);
-}
-
-function publish(target: Target, data: object, fields: object = {}): Promise<Response> {
-  return call(target, "POST", "/v1/events", { type: "bench.heavy", data, ...fields });
-}
-
-function call({ port, key }: Target, method: string, path: string, body?: object): Promise<Response> {
-  return fetch(`http://127.0.0.1:${port}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-}
-
-/** `count` calls, so many `together`, each read to its end. */
-async function atOnce(count: number, ask: () => Promise<Response>, together = 8): Promise<Tally> {
-  const tally: Tally = {};
-  let left = count;
-  const goOn = async () => {
-    while (left-- > 0) {
-      const reply = await ask();
-      await reply.arrayBuffer();
-      tally[reply.status] = (tally[reply.status] ?? 0) + 1;
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(count, together) }, goOn));
-  return tally;
 }
