@@ -1,6 +1,6 @@
 import type { Clock } from "../platform/clock.ts";
 import { limit } from "../core/limits.ts";
-import { type Account, type Endpoint, isClosed } from "../core/model.ts";
+import { type Account, type Delivery, type Endpoint, isClosed } from "../core/model.ts";
 import { monthAt } from "../core/plans.ts";
 import type { Waiting } from "../core/waiting.ts";
 import { dispose } from "../store/log/disposal.ts";
@@ -13,6 +13,12 @@ import type { Data } from "../store/data.ts";
  * at all.
  */
 const LOOK_MS = 60_000;
+
+/** How far a walk has come: of an event with very many deliveries, those up to `last` are released. */
+interface Walked {
+  eventId: number;
+  last: number;
+}
 
 /**
  * Lets deliveries go that wait for their account's plan, oldest first, when there is room again: the month
@@ -68,11 +74,13 @@ export class Releaser {
   async #release({ id }: Account): Promise<void> {
     if (this.#walking.has(id)) return;
     this.#walking.add(id);
+    let walked: Walked = { eventId: 0, last: 0 };
     try {
       while (this.data.store.writable && this.#mayRelease(id)) {
-        const toPark = this.outlet.endpointsToPark(this.#endpointsOf(id));
-        const released = await this.data.store.write(() => this.#writeSlice(id, toPark), true);
-        this.outlet.dispatcher.dispatch(released);
+        const toPark = this.outlet.endpointsToPark(this.#endpointsOf(id, walked));
+        const slice = await this.data.store.write(() => this.#writeSlice(id, walked, toPark), true);
+        walked = slice.walked;
+        this.outlet.dispatcher.dispatch(slice.released);
       }
     } finally {
       this.#walking.delete(id);
@@ -86,30 +94,49 @@ export class Releaser {
   }
 
   /** The endpoints of what the next slice releases. */
-  #endpointsOf(accountId: number): { id: number }[] {
+  #endpointsOf(accountId: number, walked: Walked): { id: number }[] {
     const room = limit("sliceRows");
     const found = new Set<number>();
     let deliveries = 0;
     for (const eventId of this.data.waitingEvents.above(accountId, 0, room)) {
       if (deliveries >= room) break;
-      const waiting = this.data.deliveries.awaitingOf(eventId, room);
+      const waiting = this.#awaitingOf(eventId, walked);
       deliveries += waiting.length;
       for (const { endpointId } of waiting) found.add(endpointId);
     }
     return [...found].map((id) => ({ id }));
   }
 
-  #writeSlice(accountId: number, toPark: ReadonlySet<number>): Waiting[] {
+  /** Those behind what is released already, of which an event may have a hundred thousand. */
+  #awaitingOf(eventId: number, walked: Walked): Delivery[] {
+    const above = walked.eventId === eventId ? walked.last : eventId;
+    return this.data.deliveries.awaitingOf(eventId, above, limit("sliceRows"));
+  }
+
+  #writeSlice(
+    accountId: number,
+    before: Walked,
+    toPark: ReadonlySet<number>,
+  ): { released: Waiting[]; walked: Walked } {
     const released: Waiting[] = [];
     const room = limit("sliceRows");
+    let walked = before;
     for (const eventId of this.data.waitingEvents.above(accountId, 0, room)) {
       if (!this.#mayRelease(accountId) || released.length >= room) break;
-      const waiting = this.data.deliveries.awaitingOf(eventId, room);
+      const waiting = this.#awaitingOf(eventId, walked);
       for (const { id, endpointId } of waiting) released.push(...this.#writeOne(id, endpointId, toPark));
-      const isLast = waiting.length < room || this.data.deliveries.awaitingOf(eventId, 1).length === 0;
-      if (isLast) this.data.waitingEvents.delete(accountId, eventId);
+      walked = { eventId, last: waiting.at(-1)?.id ?? eventId };
+      if (this.#isThrough(walked, waiting.length)) this.data.waitingEvents.delete(accountId, eventId);
     }
-    return released;
+    return { released, walked };
+  }
+
+  /** A replay may have made one wait that was passed already: at the end all are looked through once. */
+  #isThrough({ eventId, last }: Walked, released: number): boolean {
+    const { deliveries } = this.data;
+    const isNoneBehind =
+      released < limit("sliceRows") || deliveries.awaitingOf(eventId, last, 1).length === 0;
+    return isNoneBehind && deliveries.awaitingOf(eventId, eventId, 1).length === 0;
   }
 
   #writeOne(id: number, endpointId: number, toPark: ReadonlySet<number>): Waiting[] {

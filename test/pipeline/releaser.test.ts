@@ -1,6 +1,6 @@
 /** Verified inbound events where a plan is used up, and what lets them go. */
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { join } from "node:path";
 import { untriedDelivery } from "../../src/core/delivery.ts";
 import { limit, LIMITS } from "../../src/core/limits.ts";
@@ -275,6 +275,37 @@ test("before a slice only the endpoints are looked at that it lets deliveries go
   expect(meter.waitingEventsOf(it.project.accountId)).toBe(0);
   const [first, second] = both.map(({ id }) => [id]);
   expect(asked.slice(0, 2)).toEqual([first, second] as number[][]);
+});
+
+test("of an event with very many deliveries those that were let go are not read again", async () => {
+  const clock = new SetClock(NOON);
+  await using api = await startApi({}, clock, { ...PLANS, one: { ...PLANS.one, deliveries: 100_000 } });
+  const { store, tenants, waitingEvents, events, deliveries: rows } = api.data;
+  const { projectId, accountId } = api.callers.get("full") ?? { projectId: 0, accountId: 0 };
+  const { made } = await store.write(() => tenants.updateAccount(accountId, { plan: "one" }));
+  tenants.rememberAccount(made);
+  const endpoint = await api.endpoint({ url: api.receiver.url("many"), status: "paused" });
+  const slices = 20;
+  const count = slices * limit("sliceRows");
+  const id = await store.write(() => {
+    const key = store.takeKey(1 + count);
+    events.insert({ ...incoming, id: key, projectId, deliveryCount: count });
+    waitingEvents.insert(projectId, key);
+    for (let n = 1; n <= count; n++) {
+      const keys = { id: key + n, eventId: key, endpointId: endpoint.id, projectId };
+      rows.insert(untriedDelivery({ ...keys, origin: "publish", due: null }), null);
+    }
+    return key;
+  });
+  using asked = spyOn(rows, "awaitingOf");
+  const releaser = new Releaser(api.data, api.services.actors, clock);
+  releaser.start();
+  await store.settled();
+  releaser.stop();
+  expect(rows.awaitingAt(endpoint.id, 1)).toEqual([]);
+  const fromStart = asked.mock.calls.filter(([, above]) => above === id);
+  // Of the first slice before its write and in it, and at the end, whether none was made behind.
+  expect(fromStart).toHaveLength(3);
 });
 
 test("an event of which a full slice was let go, and with that all, waits no longer", async () => {

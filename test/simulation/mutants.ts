@@ -176,7 +176,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "what waits for the plan is forgotten by a crash while it is let go",
     file: "pipeline/releaser.ts",
-    find: "if (isLast) this.data.waitingEvents.delete(accountId, eventId);",
+    find: "if (this.#isThrough(walked, waiting.length)) this.data.waitingEvents.delete(accountId, eventId);",
     put: "for (const one of this.data.waitingEvents.above(accountId, 0, 1000)) this.data.waitingEvents.delete(accountId, one);",
   },
   {
