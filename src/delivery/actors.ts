@@ -5,6 +5,7 @@ import type { Endpoint, Health, WaitingFor } from "../core/model.ts";
 import { isPolled, isStrayTest, keepsOrder, STRAY_TEST } from "../destinations/destinations.ts";
 import type { Data } from "../store/data.ts";
 import { dispose } from "../store/log/disposal.ts";
+import { turnsOf } from "../store/project-turns.ts";
 import { EndpointActor } from "./actor.ts";
 import type { ActorParts, AttemptRefusal, InMemory } from "./actor-parts.ts";
 import { Dispatcher } from "./dispatcher.ts";
@@ -169,6 +170,11 @@ export class Actors {
 
   #accountOf({ projectId }: Endpoint): number {
     return this.data.tenants.accountIdOf(projectId);
+  }
+
+  /** Runs `wake` at `at` or in a turn a little later, as actors wake; answers how to call it off. */
+  timer(at: number, wake: () => void): () => void {
+    return this.#wakingClock.timer(at, wake);
   }
 
   /** What is due is told by this clock, in the database too. */
@@ -351,7 +357,7 @@ export class Actors {
 
   #makePolled(endpoint: Endpoint): PollActor {
     return new PollActor(endpoint, {
-      timer: (at, wake) => this.#wakingClock.timer(at, wake),
+      giveWay: (projectId) => turnsOf(this.data, projectId, "deliveries").giveWay(),
       parked: (id, count) => this.data.deliveries.parkedOf(id, "none", count),
       dispose: (ids) => dispose(this.data, ids),
       canRecord: () => this.data.store.writable,

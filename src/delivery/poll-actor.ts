@@ -10,7 +10,7 @@ import type { Waiting } from "../core/waiting.ts";
  *
  * | mode      | true in it                                                     | leaves when                                    |
  * |-----------|----------------------------------------------------------------|------------------------------------------------|
- * | open      | pollers wait, each with exactly one timer; something that comes or changes lets all look again | disabled or deleted, stop |
+ * | open      | pollers wait; what is to be handed out wakes them in their order, in shares of turns, as long as it is there; a change of the endpoint wakes all | disabled or deleted, stop |
  * | disposing | the endpoint is disabled or deleted: what waits is ended, slice by slice | enabled, or all is ended, and the slice under way is on disk; stop |
  * | stopped   | nobody waits; a slice may still be on its way to the disk      | never                                          |
  *
@@ -28,8 +28,8 @@ import type { Waiting } from "../core/waiting.ts";
  * same `webhook-id`. It is the same attempt, however often.
  */
 export interface PollActorParts {
-  /** Runs `wake` at `at` or a little later; answers how to call it off. */
-  timer(at: number, wake: () => void): () => void;
+  /** Resolves once it is the turn of the project's deliveries: each poller that is woken works in it. */
+  giveWay(projectId: number): Promise<void>;
   parked(endpointId: number, count: number): Waiting[];
   /** See ActorParts. */
   dispose(ids: readonly number[]): Promise<readonly number[]>;
@@ -44,8 +44,12 @@ type State =
 
 export class PollActor {
   #state: State = { mode: "open" };
-  readonly #waiters = new Set<() => void>();
+  /** By how to wake them, in the order of their waits: the changes that each has seen. */
+  readonly #waiters = new Map<() => void, number>();
   #changes = 0;
+  /** The latest change after which pollers look again whatever there is: their endpoint is another. */
+  #changedItself = 0;
+  #isWaking = false;
 
   constructor(
     private endpoint: Endpoint,
@@ -96,6 +100,7 @@ export class PollActor {
 
   update(endpoint: Endpoint): void {
     this.endpoint = endpoint;
+    this.#changedItself = this.#changes + 1;
     this.#change();
   }
 
@@ -118,21 +123,19 @@ export class PollActor {
   }
 
   /**
-   * Resolves when something has changed since `changes` was `seen`, at `until`, when the client leaves, or at
-   * once where the process stops.
+   * Resolves when there is something to look at since `changes` was `seen`, when `signal` ends the wait, or
+   * at once where the process stops.
    */
-  changed(seen: number, until: number, signal: AbortSignal): Promise<void> {
+  changed(seen: number, signal: AbortSignal): Promise<void> {
     if (this.isStopped || this.#changes !== seen || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const go = () => {
         this.#waiters.delete(go);
-        callOff();
         signal.removeEventListener("abort", go);
         resolve();
       };
-      const callOff = this.parts.timer(until, go);
       signal.addEventListener("abort", go);
-      this.#waiters.add(go);
+      this.#waiters.set(go, seen);
     });
   }
 
@@ -141,7 +144,7 @@ export class PollActor {
     if (this.#state.mode !== "stopped")
       this.#state = { mode: "stopped", isEnding: this.#state.mode === "disposing", whenQuiet: [] };
     const { whenQuiet } = this.#state;
-    this.#change();
+    for (const go of [...this.#waiters.keys()]) go();
     return new Promise((resolve) => {
       whenQuiet.push(resolve);
       this.#tellQuiet();
@@ -150,9 +153,31 @@ export class PollActor {
 
   #change(): void {
     this.#changes++;
-    for (const go of [...this.#waiters]) go();
+    if (this.#waiters.size > 0 && !this.#isWaking)
+      this.parts.unattended("waking of pollers", this.#wakePollers());
     if (this.#state.mode === "open" && isClosed(this.endpoint))
       this.parts.unattended("disposal", this.#dispose());
+  }
+
+  /** One after the other, each in its turn, until there is nothing for the next one. */
+  async #wakePollers(): Promise<void> {
+    this.#isWaking = true;
+    try {
+      for (;;) {
+        await this.parts.giveWay(this.endpoint.projectId);
+        const [first] = this.#waiters;
+        if (first === undefined || !this.#isThereFor(first[1])) return;
+        first[0]();
+      }
+    } finally {
+      this.#isWaking = false;
+    }
+  }
+
+  /** True where who has seen so many changes gets something by looking again, or a refusal. */
+  #isThereFor(seen: number): boolean {
+    if (seen < this.#changedItself) return true;
+    return seen < this.#changes && !this.isHeldBack && this.parts.parked(this.endpoint.id, 1).length > 0;
   }
 
   /** Ends what waits, one slice after the other. */

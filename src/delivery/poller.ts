@@ -55,6 +55,12 @@ export interface PollerParts {
   onAcknowledged(endpoint: Endpoint, deliveries: number): void;
 }
 
+/** The right to wait; its signal ends the wait. */
+interface Held {
+  signal: AbortSignal;
+  letGo(): void;
+}
+
 /**
  * Polling: the first of an endpoint's open deliveries, in the order of their positions, are handed out, and
  * stay where they are until a cursor acknowledges them. So a page is always what follows the last
@@ -82,35 +88,48 @@ export class Poller {
     const { clock } = this.actors;
     const until = clock.now() + ask.waitMs;
     let acknowledged = false;
-    for (;;) {
-      const actor = this.actors.polled(endpointId);
-      const endpoint = this.data.endpoints.get(endpointId);
-      const refusal = ask.isAllowed() ? refusalOf(actor, endpoint) : "gone";
-      if (refusal !== null || actor === null || endpoint === undefined) return refusal ?? "gone";
-      if (!acknowledged) await this.#acknowledge(endpoint, ask.position);
-      acknowledged = true;
-      const seen = actor.changes;
-      const page = actor.isHeldBack ? nothing(ask) : await this.#page(endpoint, ask);
-      if (page.messages.length > 0 || clock.now() >= until || ask.signal.aborted) return page;
-      const wait = (signal: AbortSignal) => actor.changed(seen, until, signal);
-      const waited = actor.pollers < limit("pollersMax") && (await this.#hold(endpoint, ask, wait));
-      if (!waited) return "full";
-      if (waited === "given up") return page;
+    let held: Held | null = null;
+    try {
+      for (;;) {
+        const actor = this.actors.polled(endpointId);
+        const endpoint = this.data.endpoints.get(endpointId);
+        const refusal = ask.isAllowed() ? refusalOf(actor, endpoint) : "gone";
+        if (refusal !== null || actor === null || endpoint === undefined) return refusal ?? "gone";
+        if (!acknowledged) await this.#acknowledge(endpoint, ask.position);
+        acknowledged = true;
+        const seen = actor.changes;
+        const page = actor.isHeldBack ? nothing(ask) : await this.#page(endpoint, ask);
+        const isOver = clock.now() >= until || ask.signal.aborted || held?.signal.aborted;
+        if (page.messages.length > 0 || isOver) return page;
+        if (actor.pollers >= limit("pollersMax")) return "full";
+        held ??= this.#hold(endpoint, ask.signal, until);
+        if (held === null) return "full";
+        await actor.changed(seen, held.signal);
+        if (ask.signal.aborted) return nothing(ask);
+        await turnsOf(this.data, endpoint.projectId, "deliveries").giveWay();
+      }
+    } finally {
+      held?.letGo();
     }
   }
 
-  /** Waits with a permit of the endpoint's account; false where there is none. */
-  async #hold(
-    { projectId }: Endpoint,
-    { signal }: PollRequest,
-    wait: (signal: AbortSignal) => Promise<void>,
-  ): Promise<"over" | "given up" | false> {
+  /**
+   * A permit of the endpoint's account to wait, for all waits of a request; null where there is none. It ends
+   * with its time, with the client, or where it is given up.
+   */
+  #hold({ projectId }: Endpoint, client: AbortSignal, until: number): Held | null {
     const accountId = this.data.tenants.accountIdOf(projectId);
     const permit = this.#held.take(accountId);
-    if (permit === null) return false;
-    await wait(AbortSignal.any([signal, permit.signal]));
-    this.#held.leave(accountId, permit);
-    return permit.signal.aborted ? "given up" : "over";
+    if (permit === null) return null;
+    const end = () => permit.abort();
+    const callOff = this.actors.timer(until, end);
+    client.addEventListener("abort", end);
+    const letGo = () => {
+      callOff();
+      client.removeEventListener("abort", end);
+      this.#held.leave(accountId, permit);
+    };
+    return { signal: permit.signal, letGo };
   }
 
   /** What was handed out up to a position has arrived. */

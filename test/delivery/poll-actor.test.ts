@@ -3,14 +3,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { limit } from "../../src/core/limits.ts";
 import type { Endpoint } from "../../src/core/model.ts";
 import { PollActor } from "../../src/delivery/poll-actor.ts";
-import { SetClock } from "../kit/clock.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
-
-const NOW = 1000;
 
 /** An actor over so many parked deliveries, whose writes end when the test says so. */
 class Stage {
-  readonly clock = new SetClock(NOW);
   endpoint: Endpoint = { ...plainEndpoint, id: 1, kind: "poll", previous: null };
   parked: number[] = [];
   canRecord = true;
@@ -18,7 +14,7 @@ class Stage {
   readonly disposing: { ids: readonly number[]; done: () => void }[] = [];
   readonly failures: unknown[] = [];
   readonly actor = new PollActor(this.endpoint, {
-    timer: (at, wake) => this.clock.timer(at, wake),
+    giveWay: () => nextTurn(),
     parked: (_endpoint, count) =>
       this.parked.slice(0, count).map((id) => ({ id, endpointId: 1, due: 0, queueOrder: id, load: null })),
     dispose: (ids) =>
@@ -42,41 +38,126 @@ class Stage {
   }
 
   /** A poller that waits; what it was woken for shows. */
-  wait(ms = 100, signal = new AbortController().signal) {
+  wait(signal = new AbortController().signal) {
     const waiter = { isAwake: false };
-    void this.actor.changed(this.actor.changes, NOW + ms, signal).then(() => (waiter.isAwake = true));
+    void this.actor.changed(this.actor.changes, signal).then(() => (waiter.isAwake = true));
     return waiter;
+  }
+
+  /** So many that wait; each acknowledges the first that is parked once it is woken. */
+  takers(count: number): { woken: number } {
+    const takers = { woken: 0 };
+    for (let n = 0; n < count; n++)
+      void this.actor.changed(this.actor.changes, new AbortController().signal).then(() => {
+        takers.woken++;
+        this.parked.shift();
+      });
+    return takers;
   }
 }
 
-test("all who wait look again once something comes, and no timer is left", async () => {
+async function turns(count: number): Promise<void> {
+  for (let n = 0; n < count; n++) await nextTurn();
+}
+
+test("what comes wakes all who wait for as long as it is there, one after the other, each in its turn", async () => {
   const stage = new Stage();
-  const both = [stage.wait(), stage.wait()];
-  expect([stage.actor.pollers, stage.clock.timers]).toEqual([2, 2]);
+  const all = [stage.wait(), stage.wait(), stage.wait()];
+  stage.parked = [1];
+  stage.actor.enqueue();
+  expect(stage.actor.pollers).toBe(3);
+  const pollers: number[] = [];
+  for (let turn = 0; turn < 4; turn++) {
+    await nextTurn();
+    pollers.push(stage.actor.pollers);
+  }
+  expect(pollers).toEqual([2, 1, 0, 0]);
+  expect(all).toEqual([{ isAwake: true }, { isAwake: true }, { isAwake: true }]);
+});
+
+test("no more are woken than there is something for: one event one, many as many as take them", async () => {
+  const stage = new Stage();
+  const takers = stage.takers(100);
+  stage.parked = [1];
+  stage.actor.enqueue();
+  await turns(5);
+  expect([takers.woken, stage.actor.pollers]).toEqual([1, 99]);
+  for (const id of [2, 3, 4, 5, 6]) {
+    stage.parked.push(id);
+    stage.actor.enqueue();
+  }
+  await turns(10);
+  expect([takers.woken, stage.actor.pollers]).toEqual([6, 94]);
+});
+
+test("while nothing is handed out nobody is woken, whatever comes; afterwards all are", async () => {
+  for (const isSuspended of [false, true]) {
+    const stage = new Stage();
+    if (isSuspended) stage.isSuspended = true;
+    else stage.change({ status: "paused" });
+    const all = [stage.wait(), stage.wait()];
+    stage.parked = [1, 2];
+    stage.actor.enqueue();
+    stage.actor.enqueue();
+    stage.actor.wake();
+    await turns(5);
+    expect([all, stage.actor.pollers]).toEqual([[{ isAwake: false }, { isAwake: false }], 2]);
+    stage.isSuspended = false;
+    if (isSuspended) stage.actor.wake();
+    else stage.change({ status: "active" });
+    await turns(5);
+    expect(all).toEqual([{ isAwake: true }, { isAwake: true }]);
+  }
+});
+
+test("a changed endpoint wakes all, also where nothing is there: its secret may be another", async () => {
+  const stage = new Stage();
+  const all = [stage.wait(), stage.wait()];
+  stage.actor.wake();
+  await turns(3);
+  expect(all).toEqual([{ isAwake: false }, { isAwake: false }]);
+  stage.change({});
+  const later = stage.wait();
+  await turns(5);
+  expect([...all, later]).toEqual([{ isAwake: true }, { isAwake: true }, { isAwake: false }]);
+});
+
+test("whoever leaves, before its turn or once woken, leaves what came to the next one", async () => {
+  const stage = new Stage();
+  const leaving = new AbortController();
+  const [gone, woken, last] = [stage.wait(leaving.signal), stage.wait(), stage.wait()];
+  stage.parked = [1];
+  stage.actor.enqueue();
+  leaving.abort();
+  await nextTurn();
+  // This one takes nothing.
+  expect([gone, woken, last]).toEqual([{ isAwake: true }, { isAwake: true }, { isAwake: false }]);
+  await turns(2);
+  expect([last, stage.actor.pollers]).toEqual([{ isAwake: true }, 0]);
+  await stage.actor.changed(stage.actor.changes, leaving.signal);
+});
+
+test("what comes while pollers are being woken wakes those who have looked meanwhile", async () => {
+  const stage = new Stage();
+  const first = stage.wait();
+  stage.parked = [1];
   stage.actor.enqueue();
   await nextTurn();
-  expect(both).toEqual([{ isAwake: true }, { isAwake: true }]);
-  expect([stage.actor.pollers, stage.clock.timers]).toEqual([0, 0]);
+  expect(first).toEqual({ isAwake: true });
+  stage.parked = [];
+  const again = stage.wait();
+  stage.parked = [2];
+  stage.actor.enqueue();
+  await turns(3);
+  expect(again).toEqual({ isAwake: true });
 });
 
 test("what comes between the look and the wait is not missed", async () => {
   const stage = new Stage();
   const seen = stage.actor.changes;
   stage.actor.enqueue();
-  await stage.actor.changed(seen, NOW + 100, new AbortController().signal);
+  await stage.actor.changed(seen, new AbortController().signal);
   expect(stage.actor.pollers).toBe(0);
-});
-
-test("each waits until its own time, or until its client leaves", async () => {
-  const stage = new Stage();
-  const leaving = new AbortController();
-  const [short, long, gone] = [stage.wait(10), stage.wait(20), stage.wait(20, leaving.signal)];
-  leaving.abort();
-  stage.clock.advance(10);
-  await nextTurn();
-  expect([short, long, gone]).toEqual([{ isAwake: true }, { isAwake: false }, { isAwake: true }]);
-  expect([stage.actor.pollers, stage.clock.timers]).toEqual([1, 1]);
-  await stage.actor.changed(stage.actor.changes, NOW + 50, leaving.signal);
 });
 
 test("is held back while paused or suspended, and says by which; nobody can be made to take anything", () => {
@@ -131,8 +212,8 @@ test("a stop sends everybody away, lets nobody wait, and comes after what is on 
   const stopped = stage.actor.stop().then(() => (isStopped = true));
   await nextTurn();
   expect([waiter.isAwake, isStopped, stage.actor.isStopped]).toEqual([true, false, true]);
-  await stage.actor.changed(stage.actor.changes, NOW + 100, new AbortController().signal);
+  await stage.actor.changed(stage.actor.changes, new AbortController().signal);
   stage.disposing[0]?.done();
   await stopped;
-  expect([stage.actor.pollers, stage.clock.timers]).toEqual([0, 0]);
+  expect(stage.actor.pollers).toBe(0);
 });

@@ -1,5 +1,5 @@
 /** Pages and acknowledgements of a polled endpoint, without the door in front of them. */
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { limit } from "../../src/core/limits.ts";
 import { type PollRequest, type PollPage, Poller, type PollRefusal } from "../../src/delivery/poller.ts";
@@ -22,6 +22,10 @@ function ask(fields: Partial<PollRequest> = {}): PollRequest {
 function numbersOf(page: PollPage | PollRefusal): number[] {
   if (typeof page === "string") throw new Error(page);
   return page.messages.map(({ body }) => JSON.parse(Buffer.from(body).toString()).data.n as number);
+}
+
+async function turns(count: number): Promise<void> {
+  for (let n = 0; n < count; n++) await nextTurn();
 }
 
 const positionOf = (page: PollPage | PollRefusal) => (typeof page === "string" ? -1 : page.position);
@@ -131,4 +135,45 @@ test("who may not ask any more, and what is not polled, gets a refusal, and ackn
   expect(await poller.poll(key, ask({ position }))).toBe("disabled");
   await api.services.actors.stop();
   expect(await poller.poll(key, ask())).toBe("stopping");
+});
+
+test("a held poll has one timer for all its waits, and looks again only where something may be there", async () => {
+  await using api = await startApi();
+  const key = await makeOutlet(api);
+  const { poller, actors } = api.services;
+  const timers = spyOn(actors, "timer");
+  let looks = 0;
+  const isAllowed = () => ++looks > 0;
+  const held = poller.poll(key, ask({ waitMs: 60_000, isAllowed }));
+  await turns(5);
+  for (let times = 1; times <= 3; times++) {
+    await api.data.endpoints.change(key, () => ({ status: times % 2 === 1 ? "paused" : "active" }));
+    await turns(5);
+    expect([looks, timers.mock.calls.length]).toEqual([times + 1, 1]);
+  }
+  // It is paused now: nothing that comes is looked at.
+  await api.publish("a.b", { data: { n: 1 } });
+  await api.publish("a.b", { data: { n: 2 } });
+  await turns(5);
+  expect([looks, actors.counts().pollers]).toEqual([4, 1]);
+  await api.data.endpoints.change(key, () => ({ status: "active" }));
+  expect(numbersOf(await held)).toEqual([1, 2]);
+  expect(actors.counts().pollers).toBe(0);
+});
+
+test("one event for many held polls of endpoints that are paused makes none look; resumed, all get it", async () => {
+  await using api = await startApi();
+  const key = await makeOutlet(api);
+  await api.data.endpoints.change(key, () => ({ status: "paused" }));
+  let looks = 0;
+  const isAllowed = () => ++looks > 0;
+  const many = Array.from({ length: 50 }, () =>
+    api.services.poller.poll(key, ask({ waitMs: 60_000, isAllowed })),
+  );
+  await turns(10);
+  await api.publish("a.b", { data: { n: 1 } });
+  await turns(10);
+  expect(looks).toBe(50);
+  await api.data.endpoints.change(key, () => ({ status: "active" }));
+  expect((await Promise.all(many)).map(numbersOf)).toEqual(many.map(() => [1]));
 });

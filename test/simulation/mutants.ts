@@ -314,8 +314,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a poll that waits does not hear of what comes",
     file: "delivery/poll-actor.ts",
-    find: "for (const go of [...this.#waiters]) go();",
-    put: "",
+    find: "first[0]();",
+    put: "return;",
   },
   {
     name: "places that others give back are not looked for",
