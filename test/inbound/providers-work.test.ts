@@ -10,6 +10,7 @@ import { PROVIDER_ROWS } from "../../src/inbound/providers.ts";
 import { isObject } from "../../src/core/json/value.ts";
 import { CASES } from "./cases.ts";
 import { headersOf, keysOf, materialOf, NOW_MS, textOf, withBody } from "./kit.ts";
+import { genuine, materialFor, outcome } from "./outcome.ts";
 
 const PARTS = 2000;
 /** Of what is parsed and copied, in lengths of the body. */
@@ -69,5 +70,23 @@ describe("a signed body of very many parts is read a few times, and its parts ar
     expect((parsed + copied) / facts.body.text.length).toBeLessThan(TIMES_MAX);
     // A reviver is asked about each part.
     expect(parse.mock.calls.filter(([, reviver]) => reviver !== undefined)).toEqual([]);
+  });
+});
+
+/** Of a token, which comes in a header. */
+const POOL_BYTES_MAX = 16_384;
+
+describe("no large body goes through the thread pool, in which the fsync of a commit waits", () => {
+  test.each(Object.keys(CASES))("%s", async (key) => {
+    const request = await genuine(key);
+    const large = withBody(request, textOf(request).padEnd(POOL_BYTES_MAX * 4));
+    using verified = spyOn(crypto.subtle, "verify");
+    using signed = spyOn(crypto.subtle, "sign");
+    using hashed = spyOn(crypto.subtle, "digest");
+    const [document = null] = Object.values(CASES[key]?.keyDocuments ?? {});
+    await outcome(key, large, materialFor(key), keysOf(document));
+    const given = [verified, signed, hashed].flatMap(({ mock }) => mock.calls.map((args) => args.at(-1)));
+    const sizes = given.map((data) => (ArrayBuffer.isView(data) ? data.byteLength : Number.NaN));
+    expect(sizes.filter((size) => !(size <= POOL_BYTES_MAX))).toEqual([]);
   });
 });
