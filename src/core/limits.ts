@@ -5,7 +5,7 @@ const DAY_MS = 24 * HOUR_MS;
 
 interface Limit {
   value: number;
-  unit: "bytes" | "count" | "ms" | "seconds" | "hours" | "levels" | "characters";
+  unit: "bytes" | "count" | "ms" | "seconds" | "hours" | "levels" | "characters" | "bits";
   why: string;
 }
 
@@ -215,6 +215,11 @@ export const LIMITS = {
     value: 16 * KIB,
     unit: "characters",
     why: "One field of a destination; the key file of a service account has some 2,400.",
+  },
+  serviceAccountKeyBitsMax: {
+    value: 4096,
+    unit: "bits",
+    why: "The RSA key in a service account's key file, of which Google's have 2,048: a signature by one of 8,192 takes 50 ms of the thread pool, where a commit's fsync waits.",
   },
   metadataBytesMax: { value: 16 * KIB, unit: "bytes", why: "Labels, not documents." },
   filterBytesMax: {

@@ -11,6 +11,7 @@ import {
   type Answer,
   type Ask,
   type DestinationKind,
+  type InPool,
   isSuccess,
   type Judgement,
   type Message,
@@ -264,8 +265,18 @@ function render(sending: Sending, kind: DestinationKind, message: Message): Rend
     sending.asked = request.headers;
     return requireAnswer(await transmit(sending, request));
   };
+  const { parts, endpoint } = sending;
+  const inPool: InPool = async (work) => {
+    const asked = parts.monotonic();
+    try {
+      return await parts.turnsOf(endpoint.projectId).inPool(work);
+    } finally {
+      // It is ours, as what was done before.
+      sending.until += parts.monotonic() - asked;
+    }
+  };
   try {
-    const request = kind.request(compiledOf(sending.endpoint).config, message, sending.parts.now(), ask);
+    const request = kind.request(compiledOf(endpoint).config, message, parts.now(), ask, inPool);
     return request instanceof Promise ? request.catch(reasonOf) : request;
   } catch (error) {
     return reasonOf(error);

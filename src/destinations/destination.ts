@@ -1,4 +1,5 @@
 import type { AttemptError, AttemptErrorCode } from "../core/attempt-error.ts";
+import type { Turns } from "../core/structures/turn-queue.ts";
 import type { TransportResult } from "../transport/types.ts";
 import type { UrlParts } from "../transport/url-parts.ts";
 
@@ -99,6 +100,9 @@ export interface DestinationAddress {
  */
 export type Ask = (request: OutgoingRequest) => Promise<Answer>;
 
+/** See `Turns`: for what takes a thread of the pool for milliseconds. */
+export type InPool = Turns["inPool"];
+
 type KindErrors = Readonly<Partial<Record<AttemptErrorCode, string>>>;
 
 /** What the documentation says of a kind beside its fields, in Markdown. */
@@ -176,6 +180,7 @@ export interface DestinationKind extends KindRow {
     message: Message,
     now: number,
     ask: Ask,
+    inPool: InPool,
   ): OutgoingRequest | Promise<OutgoingRequest>;
   judge(answer: Answer, config: DestinationConfig): Judgement;
 }

@@ -1,5 +1,6 @@
 import { createPrivateKey } from "node:crypto";
 import { SignJWT } from "jose";
+import { limit } from "../core/limits.ts";
 import { isObject } from "../core/json/value.ts";
 import { errorNamed, readObject } from "./answers.ts";
 import {
@@ -7,6 +8,7 @@ import {
   type DestinationAddress,
   type DestinationConfig,
   type DestinationField,
+  type InPool,
   isSuccess,
   Unprepared,
 } from "./destination.ts";
@@ -16,13 +18,18 @@ import { USER_AGENT } from "../transport/user-agent.ts";
 /**
  * Access tokens of Google service accounts (developers.google.com/identity/protocols/oauth2/service-account):
  * a JWT signed with the account's key is exchanged at its `token_uri`. A token serves all attempts of an
- * endpoint until shortly before its end; however many want one at a time, one request is made.
+ * endpoint until shortly before its end; however many want one at a time, one request is made. The JWT is
+ * kept too: a server that refuses, or grants for a second, costs requests and no signatures.
  */
 
 const TOKEN_URI = "https://oauth2.googleapis.com/token";
 const GRANT_TYPE = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 /** The longest that Google takes. */
 const ASSERTION_SECONDS = 3600;
+/** How long one is used again: ten minutes are left of it then, whatever the server's clock says. */
+const ASSERTION_KEPT_MS = 3_000_000;
+/** RFC 7518, 3.3: RS256 takes no smaller key. */
+const KEY_BITS_MIN = 2048;
 /** How long before its end a token is made anew; it still serves meanwhile, should that fail. */
 const RENEW_BEFORE_MS = 300_000;
 /** A token that ends sooner is not sent any more: it might end on its way. */
@@ -33,6 +40,7 @@ const encoder = new TextEncoder();
 export interface ServiceAccount {
   email: string;
   privateKey: string;
+  keyBits: number;
   privateKeyId: string | null;
   tokenUri: string;
 }
@@ -49,19 +57,29 @@ export function readServiceAccount(text: string): ServiceAccount {
   if (typeof email !== "string" || typeof privateKey !== "string") {
     throw new Error("Expected the JSON key file of a service account, as Google Cloud made it.");
   }
-  if (!isPrivateKey(privateKey)) throw new Error("The key file's private_key is none.");
+  const keyBits = keyBitsOf(privateKey);
+  if (keyBits === null) throw new Error("The key file's private_key is none.");
   if (typeof tokenUri !== "string" || !URL.canParse(tokenUri)) {
     throw new Error("The key file's token_uri is no URL.");
   }
-  return { email, privateKey, privateKeyId: typeof keyId === "string" ? keyId : null, tokenUri };
+  return { email, privateKey, keyBits, privateKeyId: typeof keyId === "string" ? keyId : null, tokenUri };
 }
 
-function isPrivateKey(pem: string): boolean {
+/** null where it is no RSA key. */
+function keyBitsOf(pem: string): number | null {
   try {
-    return createPrivateKey(pem).asymmetricKeyType === "rsa";
+    const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(pem);
+    return asymmetricKeyType === "rsa" ? (asymmetricKeyDetails?.modulusLength ?? null) : null;
   } catch {
-    return false;
+    return null;
   }
+}
+
+/** Throws where signatures by the key take too long, or are none. One may be stored from before the bound. */
+function requireKeySize({ keyBits }: ServiceAccount): void {
+  const max = limit("serviceAccountKeyBitsMax");
+  if (keyBits >= KEY_BITS_MIN && keyBits <= max) return;
+  throw new Error(`The key file's private_key has ${keyBits} bits; expected ${KEY_BITS_MIN} to ${max}.`);
 }
 
 /** The field of every Google kind that is written with a service account. */
@@ -75,7 +93,7 @@ export function serviceAccountField(role: string): DestinationField {
     address: false,
     check(text) {
       try {
-        readServiceAccount(text);
+        requireKeySize(readServiceAccount(text));
         return null;
       } catch (error) {
         return error instanceof Error ? error.message : "This cannot be read.";
@@ -101,9 +119,11 @@ interface Held {
   pending: Promise<Token> | null;
   /** The last token, also after it was refused, and the last assertion that was to be changed for one. */
   repeatable: { token?: string; assertion?: string };
+  /** When that assertion was signed. */
+  signedAt: number;
 }
 
-const heldOf = perConfig((): Held => ({ token: null, pending: null, repeatable: {} }));
+const heldOf = perConfig((): Held => ({ token: null, pending: null, repeatable: {}, signedAt: 0 }));
 
 /** `authorization` for a request at `now`. Rejects with `Unprepared` where no token can be had. */
 export async function bearerOf(
@@ -111,11 +131,14 @@ export async function bearerOf(
   scope: string,
   now: number,
   ask: Ask,
+  inPool: InPool,
 ): Promise<string> {
   const held = heldOf(config);
   const { token } = held;
   if (token && now < token.endsAt - RENEW_BEFORE_MS) return `Bearer ${token.text}`;
-  held.pending ??= fetchToken(held, accountOf(config), scope, now, ask).finally(() => (held.pending = null));
+  held.pending ??= renew(held, accountOf(config), scope, now, ask, inPool).finally(
+    () => (held.pending = null),
+  );
   try {
     held.token = await held.pending;
     held.repeatable.token = held.token.text;
@@ -135,15 +158,26 @@ export function forgetToken(config: DestinationConfig): void {
   heldOf(config).token = null;
 }
 
-async function fetchToken(
+async function renew(
   held: Held,
   account: ServiceAccount,
   scope: string,
   now: number,
   ask: Ask,
+  inPool: InPool,
 ): Promise<Token> {
-  const assertion = await signAssertion(account, scope, Math.floor(now / 1000));
-  held.repeatable.assertion = assertion;
+  const age = now - held.signedAt;
+  let { assertion } = held.repeatable;
+  // A negative age: the clock was set back.
+  if (assertion === undefined || age < 0 || age >= ASSERTION_KEPT_MS) {
+    assertion = await inPool(() => signAssertion(account, scope, Math.floor(now / 1000)));
+    held.repeatable.assertion = assertion;
+    held.signedAt = now;
+  }
+  return await fetchToken(assertion, account, now, ask);
+}
+
+async function fetchToken(assertion: string, account: ServiceAccount, now: number, ask: Ask): Promise<Token> {
   const body = new URLSearchParams({ grant_type: GRANT_TYPE, assertion }).toString();
   const answer = await ask({
     method: "POST",
@@ -172,7 +206,13 @@ function nameOf(error: unknown): string {
   return typeof status === "string" ? status : "The answer holds no token.";
 }
 
-export function signAssertion(account: ServiceAccount, scope: string, nowSeconds: number): Promise<string> {
+/** Takes a thread of the pool: 1 ms by a key of 2048 bits, 8 by one of 4096, 50 by one of 8192. */
+export async function signAssertion(
+  account: ServiceAccount,
+  scope: string,
+  nowSeconds: number,
+): Promise<string> {
+  requireKeySize(account);
   const header = {
     alg: "RS256",
     typ: "JWT",

@@ -4,10 +4,11 @@ import { expect, test } from "bun:test";
 import { untriedDelivery } from "../../src/core/delivery.ts";
 import { IdCodec } from "../../src/core/ids.ts";
 import type { Endpoint } from "../../src/core/model.ts";
-import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
+import { TurnQueue, type Turns } from "../../src/core/structures/turn-queue.ts";
 import { send, type SendParts } from "../../src/delivery/send.ts";
 import { reshape } from "../../src/delivery/transformations.ts";
 import type { TransportRequest, TransportResult } from "../../src/transport/types.ts";
+import { mersenneKey, serviceAccount } from "../destinations/kinds/google.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
 
 const TURN_MS = 6000;
@@ -67,6 +68,62 @@ test("a 410 of the server that gives tokens says nothing of the destination", as
     { type: "a.b", hops: 0, body: new TextEncoder().encode("{}"), delivery },
   );
   expect([asked, sent?.statusCode, sent?.saysGone]).toEqual([["tokens.example"], 410, false]);
+});
+
+test("a key that is stored and too large is an attempt's error, and nobody is asked", async () => {
+  const account = serviceAccount("https://tokens.example/token", mersenneKey(2203, 2281));
+  const pubsub: Endpoint = {
+    ...endpoint,
+    kind: "gcp_pubsub",
+    transformations: null,
+    config: { project_id: "p-12345", topic: "topic" },
+    credentials: { service_account_json: account },
+  };
+  const nobody = () => Promise.reject(new Error("somebody was asked"));
+  const load = { type: "a.b", hops: 0, body: new TextEncoder().encode("{}"), delivery };
+  expect((await send(partsWith(nobody), pubsub, load))?.error).toEqual({
+    code: "message_refused",
+    detail: "The key file's private_key has 4484 bits; expected 2048 to 4096.",
+  });
+});
+
+test("signatures of all endpoints are made one at a time, and their wait is not the destination's", async () => {
+  const load = { type: "a.b", hops: 0, body: new TextEncoder().encode("{}"), delivery };
+  let [clock, atWork, most, signed] = [0, 0, 0, 0];
+  const timeouts: number[] = [];
+  const parts = partsWith(({ timeoutMs }) => {
+    timeouts.push(timeoutMs);
+    return Promise.resolve({ kind: "unreachable", code: "connection_refused" });
+  });
+  const turns = parts.turnsOf(endpoint.projectId);
+  const counted: Turns = Object.assign(Object.create(turns) as Turns, {
+    inPool: <Made>(work: () => Promise<Made>) =>
+      turns.inPool(async () => {
+        most = Math.max(most, ++atWork);
+        const made = await work();
+        signed++;
+        clock += TURN_MS;
+        atWork--;
+        return made;
+      }),
+  });
+  const own = { ...parts, monotonic: () => clock, turnsOf: () => counted };
+  const credentials = { service_account_json: serviceAccount("https://tokens.example/token") };
+  const config = { project_id: "p-12345", topic: "topic" };
+  const all = Array.from({ length: 8 }, (_, id) => {
+    const pubsub: Endpoint = {
+      ...endpoint,
+      id,
+      kind: "gcp_pubsub",
+      transformations: null,
+      config,
+      credentials,
+    };
+    return send(own, pubsub, load);
+  });
+  await Promise.all(all);
+  expect([most, signed]).toEqual([1, 8]);
+  expect(new Set(timeouts)).toEqual(new Set([endpoint.timeoutSeconds * 1000]));
 });
 
 test("the signature by which credentials were asked for is hidden where the server repeats it", async () => {

@@ -26,7 +26,7 @@ import type { Guard } from "../../src/transport/guard.ts";
 import { renderHead } from "../../src/transport/request.ts";
 import { expectFault } from "../http/endpoints/kit.ts";
 import { appForFile } from "../kit/for-file.ts";
-import { answerOf, type KindCase, messageAt, SECRET } from "./kinds/case.ts";
+import { answerOf, atOnce, type KindCase, messageAt, SECRET } from "./kinds/case.ts";
 import { CASES, fileOf, PUSHED } from "./kinds/cases.ts";
 
 const PRIVATE_URL = "http://169.254.169.254/latest/meta-data/";
@@ -67,7 +67,7 @@ const lengthened = (text: string): string[] =>
   });
 
 async function render(proof: KindCase, now: number, config = proof.config): Promise<OutgoingRequest> {
-  return await kindOf(proof).request({ ...config }, messageAt(now), now, askOf(proof));
+  return await kindOf(proof).request({ ...config }, messageAt(now), now, askOf(proof), atOnce);
 }
 
 /** No header takes one of the first two as it is, and no URL the third, which is half a character. */
@@ -179,7 +179,7 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
     const first: Ask = async (request) => (answer = await askOf(proof)(request));
     const again: Ask = () => Promise.resolve(answer ?? answerOf({ status: 500 }));
     const pathOf = async (config: KindCase["config"], ask: Ask) =>
-      decodeURIComponent((await kind.request(config, messageAt(NOW_MS), NOW_MS, ask)).url.pathname);
+      decodeURIComponent((await kind.request(config, messageAt(NOW_MS), NOW_MS, ask, atOnce)).url.pathname);
     const usual = await pathOf({ ...proof.config }, first);
     const folded: string[] = [];
     for (const { name } of kind.fields.filter(({ type }) => type !== "boolean")) {
@@ -269,7 +269,8 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
     const now = Date.now();
     const identity = async (at: number, over = {}) => {
       const message = messageAt(at, over);
-      return proof.received(await kind.request({ ...proof.config }, message, at, askOf(proof))).identity;
+      return proof.received(await kind.request({ ...proof.config }, message, at, askOf(proof), atOnce))
+        .identity;
     };
     const first = await identity(now);
     expect(await identity(now + 86_400_000)).toBe(first);
@@ -286,7 +287,7 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
   test("a header that holds a credential is the kind's: it is among `protocolHeaders`, or none replaces it", async () => {
     const config = { ...proof.config };
     const renderWith = (headers: Message["headers"]) =>
-      kind.request(config, messageAt(NOW_MS, { headers }), NOW_MS, askOf(proof));
+      kind.request(config, messageAt(NOW_MS, { headers }), NOW_MS, askOf(proof), atOnce);
     const own = (await renderWith([])).headers;
     const granted = (kind.secrets?.(config) ?? []).filter((secret) => secret !== "");
     const secrets = [...credentialsOf(proof), ...granted];
@@ -330,7 +331,9 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
     const refusals = proof.answers.flatMap(({ body = "" }) => lengthened(body));
     for (const body of proof.asked ? [...refusals, JSON.stringify({ error: LONG })] : []) {
       const ask: Ask = () => Promise.resolve(answerOf({ status: 400, body }));
-      const asking = Promise.resolve(kind.request({ ...proof.config }, messageAt(NOW_MS), NOW_MS, ask));
+      const asking = Promise.resolve(
+        kind.request({ ...proof.config }, messageAt(NOW_MS), NOW_MS, ask, atOnce),
+      );
       const unprepared: unknown = await asking.catch((error: unknown) => error);
       details.push(unprepared instanceof Unprepared ? unprepared.error?.detail : LONG);
     }

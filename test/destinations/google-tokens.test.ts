@@ -1,13 +1,24 @@
 /**
  * Access tokens of service accounts: one request for however many attempts, kept, made anew before their end.
  */
-import { describe, expect, test } from "bun:test";
-import { createPublicKey } from "node:crypto";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { createPublicKey, generateKeyPairSync } from "node:crypto";
 import { jwtVerify } from "jose";
-import { type Ask, type OutgoingRequest, Unprepared } from "../../src/destinations/destination.ts";
-import { bearerOf, forgetToken, readServiceAccount } from "../../src/destinations/google-tokens.ts";
-import { answerOf } from "./kinds/case.ts";
-import { serviceAccount } from "./kinds/google.ts";
+import {
+  type Answer,
+  type Ask,
+  type InPool,
+  type OutgoingRequest,
+  Unprepared,
+} from "../../src/destinations/destination.ts";
+import {
+  bearerOf,
+  forgetToken,
+  readServiceAccount,
+  serviceAccountField,
+} from "../../src/destinations/google-tokens.ts";
+import { answerOf, atOnce } from "./kinds/case.ts";
+import { mersenneKey, serviceAccount } from "./kinds/google.ts";
 
 const SCOPE = "https://www.googleapis.com/auth/pubsub";
 const TOKEN_URI = "https://oauth2.example.com/token";
@@ -35,7 +46,7 @@ class Grants {
 describe("a token", () => {
   test("is asked for with a JWT as Google documents it", async () => {
     const grants = new Grants();
-    expect(await bearerOf(config(), SCOPE, START, grants.ask)).toBe("Bearer token-1");
+    expect(await bearerOf(config(), SCOPE, START, grants.ask, atOnce)).toBe("Bearer token-1");
     const [request] = grants.requests;
     expect([request?.method, request?.url.href]).toEqual(["POST", TOKEN_URI]);
     const form = new URLSearchParams(new TextDecoder().decode(request?.body));
@@ -59,16 +70,16 @@ describe("a token", () => {
     const grants = new Grants();
     const same = config();
     const all = await Promise.all(
-      Array.from({ length: 100 }, () => bearerOf(same, SCOPE, START, grants.ask)),
+      Array.from({ length: 100 }, () => bearerOf(same, SCOPE, START, grants.ask, atOnce)),
     );
     expect([new Set(all), grants.requests.length]).toEqual([new Set(["Bearer token-1"]), 1]);
-    expect(await bearerOf(config(), SCOPE, START, grants.ask)).toBe("Bearer token-2");
+    expect(await bearerOf(config(), SCOPE, START, grants.ask, atOnce)).toBe("Bearer token-2");
   });
 
   test("serves until five minutes before its end, and is made anew then", async () => {
     const grants = new Grants();
     const same = config();
-    const at = (ms: number) => bearerOf(same, SCOPE, START + ms, grants.ask);
+    const at = (ms: number) => bearerOf(same, SCOPE, START + ms, grants.ask, atOnce);
     await at(0);
     expect(await at(HOUR_MS - 300_001)).toBe("Bearer token-1");
     expect(await at(HOUR_MS - 300_000)).toBe("Bearer token-2");
@@ -77,7 +88,7 @@ describe("a token", () => {
   test("still serves while no other can be had, until it ends", async () => {
     const grants = new Grants();
     const same = config();
-    const at = (ms: number) => bearerOf(same, SCOPE, START + ms, grants.ask);
+    const at = (ms: number) => bearerOf(same, SCOPE, START + ms, grants.ask, atOnce);
     await at(0);
     grants.refuses = new Unprepared({ kind: "unreachable", code: "connection_refused" });
     expect(await at(HOUR_MS - 60_000)).toBe("Bearer token-1");
@@ -89,9 +100,9 @@ describe("a token", () => {
   test("that was refused is asked for anew", async () => {
     const grants = new Grants();
     const same = config();
-    await bearerOf(same, SCOPE, START, grants.ask);
+    await bearerOf(same, SCOPE, START, grants.ask, atOnce);
     forgetToken(same);
-    expect(await bearerOf(same, SCOPE, START, grants.ask)).toBe("Bearer token-2");
+    expect(await bearerOf(same, SCOPE, START, grants.ask, atOnce)).toBe("Bearer token-2");
   });
 
   test("that cannot be had says why, as the server's own answer", async () => {
@@ -102,14 +113,87 @@ describe("a token", () => {
       ["<html>", 502, "The answer holds no token."],
     ];
     for (const [body, status, detail] of refusals) {
-      const failed = await bearerOf(config(), SCOPE, START, async () => answerOf({ status, body })).catch(
-        (error: unknown) => error,
-      );
+      const failed = await bearerOf(
+        config(),
+        SCOPE,
+        START,
+        async () => answerOf({ status, body }),
+        atOnce,
+      ).catch((error: unknown) => error);
       expect(failed).toBeInstanceOf(Unprepared);
       expect(failed).toMatchObject({
         error: { code: "token_unavailable", detail },
         result: { kind: "response", status },
       });
     }
+  });
+});
+
+describe("what is signed", () => {
+  let signatures = 0;
+  const inPool: InPool = (work) => {
+    signatures++;
+    return work();
+  };
+  /** The assertion of each request. */
+  let assertions: string[] = [];
+  const answering = (answer: () => Answer): Ask => {
+    return (request) => {
+      assertions.push(new URLSearchParams(new TextDecoder().decode(request.body)).get("assertion") ?? "");
+      return Promise.resolve(answer());
+    };
+  };
+  beforeEach(() => ([signatures, assertions] = [0, []]));
+
+  test.each([
+    ["refuses each time", () => answerOf({ status: 400, body: '{"error":"invalid_grant"}' })],
+    ["grants for a second", () => answerOf({ status: 200, body: '{"access_token":"a","expires_in":1}' })],
+  ])("serves again for 50 minutes where the server %s", async (_name, answer) => {
+    const same = config();
+    const at = (ms: number) =>
+      bearerOf(same, SCOPE, START + ms, answering(answer), inPool).catch((error: unknown) => error);
+    for (let attempt = 0; attempt < 20; attempt++) await at(attempt * 2000);
+    await at(2_999_999);
+    expect([assertions.length, new Set(assertions).size, signatures]).toEqual([21, 1, 1]);
+    await at(3_000_000);
+    expect([new Set(assertions).size, signatures]).toEqual([2, 2]);
+    // A clock that was set back would call what it signed before not valid yet.
+    await at(2_999_000);
+    expect([new Set(assertions).size, signatures]).toEqual([3, 3]);
+  });
+
+  test("serves again where the token itself was refused", async () => {
+    const same = config();
+    const grants = new Grants();
+    for (let attempt = 1; attempt <= 5; attempt++) {
+      expect(await bearerOf(same, SCOPE, START, grants.ask, inPool)).toBe(`Bearer token-${attempt}`);
+      forgetToken(same);
+    }
+    expect(signatures).toBe(1);
+  });
+
+  test("is signed by a key of 2048 to 4096 bits, and no other is stored", () => {
+    const { check } = serviceAccountField("Pub/Sub Publisher");
+    const sized = (modulusLength: number) =>
+      generateKeyPairSync("rsa", { modulusLength })
+        .privateKey.export({ type: "pkcs8", format: "pem" })
+        .toString();
+    const faults = [sized(2048), sized(4096), mersenneKey(521, 607), mersenneKey(2203, 2281)].map((key) =>
+      check?.(serviceAccount(TOKEN_URI, key)),
+    );
+    expect(faults).toEqual([
+      null,
+      null,
+      "The key file's private_key has 1128 bits; expected 2048 to 4096.",
+      "The key file's private_key has 4484 bits; expected 2048 to 4096.",
+    ]);
+  });
+
+  test("is nothing by a larger key that was stored before: the attempt says why, and asks nobody", async () => {
+    const stored = { service_account_json: serviceAccount(TOKEN_URI, mersenneKey(2203, 2281)) };
+    const grants = new Grants();
+    const failed = bearerOf(stored, SCOPE, START, grants.ask, inPool);
+    await expect(failed).rejects.toThrow("has 4484 bits; expected 2048 to 4096.");
+    expect(grants.requests).toEqual([]);
   });
 });

@@ -30,6 +30,10 @@ export class CountingTurns implements Turns {
     return this.next();
   }
 
+  inPool<Made>(work: () => Promise<Made>): Promise<Made> {
+    return work();
+  }
+
   inPieces<Made>(_bytes: number, begin: () => Pieces<Made>): Made {
     const pieces = begin();
     for (let piece = pieces.next(); ; piece = pieces.next()) if (piece.done) return piece.value;

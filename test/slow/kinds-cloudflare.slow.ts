@@ -7,7 +7,7 @@ import { afterAll, expect, test } from "bun:test";
 import { cloudflareQueues } from "../../src/destinations/kinds/cloudflare-queues.ts";
 import { installProgram } from "../kit/npm.ts";
 import { startReceiver } from "../kit/receiver.ts";
-import { messageAt } from "../destinations/kinds/case.ts";
+import { atOnce, messageAt } from "../destinations/kinds/case.ts";
 
 /** What is used of the package. */
 interface Client {
@@ -31,7 +31,7 @@ test("cloudflare 7.3.0 sends the same message", async () => {
   await client.queues.messages.push(ids.queue_id, { account_id: ids.account_id, body, content_type: "json" });
   const config = { ...ids, api_token: "the-token", endpoint };
   const refuse = () => Promise.reject(new Error("nobody is asked"));
-  const request = await cloudflareQueues.request(config, message, now, refuse);
+  const request = await cloudflareQueues.request(config, message, now, refuse, atOnce);
   const headers = Object.fromEntries(request.headers);
   await fetch(request.url.href, { method: request.method, headers, body: request.body.slice() });
   const [theirs, ours] = await receiver.arrived(path, 2);

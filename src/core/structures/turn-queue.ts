@@ -68,6 +68,11 @@ export interface Turns {
    * take many times the room of its text.
    */
   inPieces<Made>(bytes: number, begin: () => Pieces<Made>): Made | Promise<Made>;
+  /**
+   * Does long work of the thread pool, where the fsync of a commit stands behind what is there: one at a time
+   * over all accounts, which take turns.
+   */
+  inPool<Made>(work: () => Promise<Made>): Promise<Made>;
 }
 
 /**
@@ -127,6 +132,9 @@ export class TurnQueue implements Turns {
   readonly #lightWorks = new Map<string, Lines>();
   /** The same of heavy ones, which no light work waits for. */
   readonly #heavyWorks = new Map<string, Lines>();
+  /** Those that wait for the one that works in the thread pool. */
+  readonly #forPool = new Lines();
+  #isPoolTaken = false;
   /** True while somebody waits, or has just been resumed. */
   #isRunning = false;
   /** Whether the latest turn was that of a heavy piece. */
@@ -172,6 +180,20 @@ export class TurnQueue implements Turns {
       // What was done is dropped where another one has begun: it goes behind those that wait.
       const isFirst = !this.#lightWorks.has(owner.names[0]);
       return this.#oneByOne(bytes, isFirst ? pieces : begin(), owner);
+    }
+  }
+
+  async inPool<Made>(work: () => Promise<Made>, { names, signal } = OURSELVES): Promise<Made> {
+    if (this.#isPoolTaken) await new Promise<void>((resolve) => this.#forPool.push(names, resolve));
+    this.#isPoolTaken = true;
+    try {
+      signal?.throwIfAborted();
+      return await work();
+    } finally {
+      // It stays taken where another one goes on: nobody comes in between.
+      const next = this.#forPool.shift();
+      if (next) next();
+      else this.#isPoolTaken = false;
     }
   }
 
@@ -266,5 +288,9 @@ class OwnTurns implements Turns {
 
   inPieces<Made>(bytes: number, begin: () => Pieces<Made>): Made | Promise<Made> {
     return this.queue.inPieces(bytes, begin, this.owner);
+  }
+
+  inPool<Made>(work: () => Promise<Made>): Promise<Made> {
+    return this.queue.inPool(work, this.owner);
   }
 }

@@ -63,8 +63,8 @@ export const gcpPubsub: DestinationKind = {
   protocolHeaders: GOOGLE_HEADERS,
   addresses: tokenAddressesOf,
   secrets: tokenSecrets,
-  async request(config, message, now, ask) {
-    const authorization = await bearerOf(config, SCOPE, now, ask);
+  async request(config, message, now, ask, inPool) {
+    const authorization = await bearerOf(config, SCOPE, now, ask, inPool);
     const body = jsonBytes({ messages: [{ data: base64(message.body), attributes: attributesOf(message) }] });
     const headers = headersWith(
       [

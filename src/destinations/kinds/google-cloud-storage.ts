@@ -62,10 +62,10 @@ export const googleCloudStorage: DestinationKind = {
   protocolHeaders: GOOGLE_HEADERS,
   addresses: tokenAddressesOf,
   secrets: tokenSecrets,
-  async request(config, message, now, ask) {
+  async request(config, message, now, ask, inPool) {
     const { url, boundary } = uploadOf(config);
     const name = objectKeyOf(config, message);
-    const authorization = await bearerOf(config, SCOPE, now, ask);
+    const authorization = await bearerOf(config, SCOPE, now, ask, inPool);
     const metadata = { name, contentType: "application/json", metadata: attributesOf(message) };
     const head =
       `--${boundary}\r\ncontent-type: application/json; charset=UTF-8\r\n\r\n${JSON.stringify(metadata)}\r\n` +

@@ -174,6 +174,61 @@ describe("callers", () => {
   });
 });
 
+describe("work in the thread pool", () => {
+  /** Works whose ends the test gives, in the order in which they began. */
+  let ends: { end(): void; fail(): void }[];
+  beforeEach(() => (ends = []));
+
+  const pooled = (account: string, name: string, signal: AbortSignal | null = null) =>
+    queue.of(account, signal, "").inPool(() => {
+      done.push(name);
+      return new Promise<string>((resolve, reject) =>
+        ends.push({ end: () => resolve(name), fail: () => reject(new Error(name)) }),
+      );
+    });
+
+  /** Ends each as soon as it has begun, and tells how many were at work at most. */
+  async function endAll(): Promise<number> {
+    let most = 0;
+    for (await nextTurn(); ends.length > 0; await nextTurn()) {
+      most = Math.max(most, ends.length);
+      ends.shift()?.end();
+    }
+    return most;
+  }
+
+  test("is done one at a time, and the accounts take turns", async () => {
+    const all = [
+      pooled("a", "a1"),
+      pooled("a", "a2"),
+      pooled("a", "a3"),
+      pooled("b", "b1"),
+      pooled("c", "c1"),
+    ];
+    expect(await endAll()).toBe(1);
+    expect(done).toEqual(["a1", "a2", "b1", "c1", "a3"]);
+    expect(await Promise.all(all)).toEqual(["a1", "a2", "a3", "b1", "c1"]);
+    const later = pooled("a", "a4");
+    await endAll();
+    expect(await later).toBe("a4");
+  });
+
+  test("that fails, or whose caller has left, keeps nobody from it", async () => {
+    const failed = pooled("a", "a1").catch(String);
+    const left = pooled("b", "b1", AbortSignal.abort()).catch(String);
+    const last = pooled("c", "c1");
+    await nextTurn();
+    ends.shift()?.fail();
+    expect(await endAll()).toBe(1);
+    expect([await failed, await left, await last]).toEqual([
+      "Error: a1",
+      expect.stringContaining("AbortError"),
+      "c1",
+    ]);
+    expect(done).toEqual(["a1", "c1"]);
+  });
+});
+
 describe("work that keeps what it parsed", () => {
   const light = limit("lightBodyBytesMax");
   const heavy = light + 1;

@@ -12,7 +12,7 @@ import { awsSns } from "../../../src/destinations/kinds/aws-sns.ts";
 import { awsSqs } from "../../../src/destinations/kinds/aws-sqs.ts";
 import { s3 } from "../../../src/destinations/kinds/s3.ts";
 import { requestHeadOf } from "../../../src/destinations/request-head.ts";
-import { messageAt, textOf } from "./case.ts";
+import { atOnce, messageAt, textOf } from "./case.ts";
 
 const NOW = Date.UTC(2026, 10, 22, 8);
 const MIB = 1_048_576;
@@ -23,7 +23,7 @@ const TOPIC = "arn:aws:sns:eu-central-1:123456789012:orders";
 const nobody: Ask = () => Promise.reject(new Unprepared({ kind: "unreachable", code: "dns_not_found" }));
 
 async function make(kind: DestinationKind, config: object, over: Partial<Message> = {}, now = NOW) {
-  return await kind.request({ ...KEYS, ...config }, messageAt(now, over), now, nobody);
+  return await kind.request({ ...KEYS, ...config }, messageAt(now, over), now, nobody, atOnce);
 }
 
 const jsonOf = async (...args: Parameters<typeof make>) =>
@@ -89,7 +89,7 @@ test("the kept head is the same from one message to the next, so that it is stor
   const config = { ...KEYS, queue_url: QUEUE };
   const heads = [0, 5000].map(async (later) => {
     const now = NOW + later;
-    const request = await awsSqs.request(config, messageAt(now, { id: `msg_${now}` }), now, nobody);
+    const request = await awsSqs.request(config, messageAt(now, { id: `msg_${now}` }), now, nobody, atOnce);
     return { head: requestHeadOf(request), url: request.url };
   });
   const [first, second] = await Promise.all(heads);

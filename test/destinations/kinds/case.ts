@@ -1,6 +1,12 @@
 import type { AttemptError, AttemptErrorCode } from "../../../src/core/attempt-error.ts";
 import { signatureHeader, readSecret } from "../../../src/core/signing.ts";
-import type { Answer, Judgement, Message, OutgoingRequest } from "../../../src/destinations/destination.ts";
+import type {
+  Answer,
+  InPool,
+  Judgement,
+  Message,
+  OutgoingRequest,
+} from "../../../src/destinations/destination.ts";
 
 /** What proves one row of the table of destination kinds; `../destinations.test.ts` walks over them. */
 export interface KindCase {
@@ -56,6 +62,8 @@ export interface AnswerCase {
 }
 
 export const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+/** For whoever waits for nobody. */
+export const atOnce: InPool = (work) => work();
 export const DELIVERED: Judgement = { delivered: true };
 
 /** What an answer means: a code, and behind a colon the detail where there is one. */

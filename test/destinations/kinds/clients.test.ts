@@ -12,7 +12,7 @@ import type { Message, OutgoingRequest } from "../../../src/destinations/destina
 import { azureServiceBus as serviceBus } from "../../../src/destinations/kinds/azure-service-bus.ts";
 import { gcpPubsub as pubsub } from "../../../src/destinations/kinds/gcp-pubsub.ts";
 import { readServiceAccount, signAssertion } from "../../../src/destinations/google-tokens.ts";
-import { messageAt } from "./case.ts";
+import { atOnce, messageAt } from "./case.ts";
 import { grantToken, serviceAccount } from "./google.ts";
 
 interface Recorded {
@@ -83,7 +83,7 @@ test("Service Bus: azure-sb sends the same message, signed alike", async () => {
   const theirs = lastOf(recorded);
   const config = { connection_string: `${connection};UseDevelopmentEmulator=true`, entity: "orders" };
   const ours = await recordOwn(
-    await serviceBus.request(config, message, now, () => Promise.reject(new Error())),
+    await serviceBus.request(config, message, now, () => Promise.reject(new Error()), atOnce),
   );
   expect([ours.method, ours.path]).toEqual([theirs.method, theirs.path.toLowerCase()]);
   expect(ours.body).toBe(theirs.body);
@@ -137,7 +137,7 @@ test("Pub/Sub: @google-cloud/pubsub sends the same message", async () => {
     service_account_json: serviceAccount(`http://${host}/token`),
   };
   const ask = (request: OutgoingRequest) => Promise.resolve(grantToken(request));
-  const ours = await recordOwn(await pubsub.request(config, message, now, ask));
+  const ours = await recordOwn(await pubsub.request(config, message, now, ask, atOnce));
   expect([ours.method, ours.path]).toEqual([theirs.method, theirs.path]);
   expect(JSON.parse(ours.body)).toEqual(JSON.parse(theirs.body));
   expect(ours.headers["content-type"]).toBe(theirs.headers["content-type"]);

@@ -1,6 +1,6 @@
 import { type KindCase, textOf } from "./case.ts";
 import { recorded } from "./recorded.ts";
-import { grantToken, serviceAccount } from "./google.ts";
+import { grantToken, mersenneKey, serviceAccount } from "./google.ts";
 
 const POINTER = "/config/service_account_json";
 
@@ -23,6 +23,11 @@ export const gcpPubsub: KindCase = {
     {
       name: "a key file without its key",
       config: { service_account_json: serviceAccount("http://127.0.0.1/token", "none") },
+      pointer: POINTER,
+    },
+    {
+      name: "a key whose signatures take too long",
+      config: { service_account_json: serviceAccount("http://127.0.0.1/token", mersenneKey(2203, 2281)) },
       pointer: POINTER,
     },
     {
