@@ -55,6 +55,14 @@ describe("what a filter requires", () => {
   });
 });
 
+test("a long name is not kept once more for each field below it", () => {
+  const long = "a".repeat(10_000);
+  const fields = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`f${at}`, at]));
+  const places = requirementsOf({ data: { [long]: fields, [`${long}b`]: fields } }).map(({ place }) => place);
+  expect(new Set(places).size).toBe(100);
+  expect(Math.max(...places.map(({ length }) => length))).toBeLessThan(250);
+});
+
 test("values are looked for in lists too, up to a number of them", () => {
   const envelope: Json = { data: [{ a: ["x", "y"] }, { a: "z" }, { b: 1 }, 7] };
   expect(valuesAt(envelope, ["data", "a"])).toEqual(["x", "y", "z"]);

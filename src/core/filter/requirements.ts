@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject, ownField } from "../json/value.ts
 export interface Requirement {
   path: readonly string[];
   value: string | number;
-  /** The path as one text: made once, as indexes are made often. */
+  /** The path as one text, or its hash where that is long: made once, as indexes are made often. */
   place: string;
 }
 
@@ -30,7 +30,16 @@ function collect(object: JsonObject, path: readonly string[], found: Requirement
 /** Other values are shared by too many to tell filters apart. */
 function note(value: Json, path: readonly string[], found: Requirement[]): void {
   if (typeof value === "string" || typeof value === "number")
-    found.push({ path, value, place: JSON.stringify(path) });
+    found.push({ path, value, place: placeOf(path) });
+}
+
+const PLACE_LENGTH_MAX = 200;
+
+/** A long name stands in the path of each field below it, of which a filter may have hundreds. */
+function placeOf(path: readonly string[]): string {
+  const text = JSON.stringify(path);
+  if (text.length <= PLACE_LENGTH_MAX) return text;
+  return new Bun.CryptoHasher("sha256").update(text).digest("base64");
 }
 
 /** More values are not worth an index. */

@@ -38,7 +38,9 @@ function checkElements(first: readonly SchemaNode[], rest: SchemaNode | null): C
     if (!Array.isArray(value)) return true;
     if (seen !== null) seen.itemsBefore = Math.max(seen.itemsBefore, rest === null ? first.length : Infinity);
     let holds = true;
-    for (const [index, element] of value.entries()) {
+    // What no schema is for is not walked: that costs no step, and there may be half a million.
+    const judged = rest === null ? value.slice(0, first.length) : value;
+    for (const [index, element] of judged.entries()) {
       const node = first[index] ?? rest;
       if (node === null || run.descend(node, element, index)) continue;
       holds = false;
@@ -104,8 +106,10 @@ export function compileUnevaluatedItems(part: SchemaPart): Check | null {
   return (value, run, seen) => {
     if (!Array.isArray(value) || seen === null) return true;
     let holds = true;
-    for (const [index, element] of value.entries()) {
-      if (index < seen.itemsBefore || seen.indexes.has(index)) continue;
+    for (let index = seen.itemsBefore; index < value.length && !run.isOver; index++) {
+      run.spend(1);
+      const element = value[index];
+      if (element === undefined || seen.indexes.has(index)) continue;
       holds = run.descend(node, element, index) && holds;
       if (!holds && run.isQuiet) break;
     }

@@ -64,6 +64,8 @@ const REF_ALONE: readonly KeywordCompiler[] = [logic.compileRef];
 /** What a part of a schema, and a state of a pattern, takes in memory, about. */
 const NODE_BYTES = 1300;
 const STATE_BYTES = 125;
+/** Of a text with characters beyond Latin-1. */
+const CHARACTER_BYTES = 2;
 
 /** Compiles one document: its schemas to nodes, then its references to the nodes that they mean. */
 export class SchemaCompiler implements SchemaHost {
@@ -71,6 +73,8 @@ export class SchemaCompiler implements SchemaHost {
   readonly room = { statesLeft: limit("patternStatesMax") };
   readonly #nodes = new Map<string, SchemaNode>();
   readonly #references = new ReferenceTable();
+  /** Characters of the pointers of all nodes: a long name stands in that of each below it. */
+  #pointerLength = 0;
   readonly #pending: { from: SchemaNode; keyword: string; uri: string; reference: Reference }[] = [];
 
   constructor(
@@ -81,7 +85,8 @@ export class SchemaCompiler implements SchemaHost {
   /** What all that was compiled takes in memory, about. */
   get weight(): number {
     const states = limit("patternStatesMax") - this.room.statesLeft;
-    return weightOf(this.document) + NODE_BYTES * this.#nodes.size + STATE_BYTES * states;
+    const nodes = NODE_BYTES * this.#nodes.size + CHARACTER_BYTES * this.#pointerLength;
+    return weightOf(this.document) + nodes + STATE_BYTES * states;
   }
 
   compileDocument(): SchemaNode {
@@ -105,6 +110,7 @@ export class SchemaCompiler implements SchemaHost {
     if (known !== undefined) return known;
     const node: SchemaNode = { pointer, checks: [], resource, collects: false, inPlace: [] };
     this.#nodes.set(pointer, node);
+    this.#pointerLength += pointer.length;
     if (source === false) node.checks.push((_value, run) => run.fail("Nothing is allowed here."));
     else if (isObject(source)) this.#compileObject(source, node);
     else if (source !== true) this.#refuse(pointer, "A schema is an object, true or false.");

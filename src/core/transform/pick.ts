@@ -7,12 +7,14 @@ export interface PathTree {
   /** True where a path ends: the whole value is meant. */
   whole: boolean;
   named: Map<string, PathTree>;
+  /** Those of `named` that an array's element may have. */
+  indexed: Map<number, PathTree>;
   /** What follows a `*`. */
   every: PathTree | null;
 }
 
 function emptyTree(): PathTree {
-  return { whole: false, named: new Map(), every: null };
+  return { whole: false, named: new Map(), indexed: new Map(), every: null };
 }
 
 /** Merges the paths of a `pick` or an `omit`. */
@@ -30,14 +32,15 @@ function branch(tree: PathTree, name: string): PathTree {
   if (name === EVERY) return (tree.every ??= emptyTree());
   const next = tree.named.get(name) ?? emptyTree();
   tree.named.set(name, next);
+  if (INDEX.test(name)) tree.indexed.set(Number(name), next);
   return next;
 }
 
 const NO_TREES: readonly PathTree[] = [];
 
 /**
- * Steps that a list's element and an object's field cost: it is looked at, and copied where something
- * changes below.
+ * Steps that a list, each of its elements, and an object's field cost: it is looked at, and copied where
+ * something changes below.
  */
 const ELEMENT_STEPS = 4;
 const FIELD_STEPS = 8;
@@ -45,12 +48,11 @@ const FIELD_STEPS = 8;
 /** For each index of an array the trees that go on below that element: both its index and `*` may name it. */
 function belowElements(trees: readonly PathTree[]): (index: number) => readonly PathTree[] {
   const every = trees.flatMap((tree) => tree.every ?? []);
-  const named = new Map<number, PathTree[]>();
-  for (const name of trees.flatMap((tree) => [...tree.named.keys()])) {
-    if (!INDEX.test(name) || named.has(Number(name))) continue;
-    named.set(Number(name), [...every, ...belowField(trees, name)]);
-  }
-  return named.size === 0 ? () => every : (index) => named.get(index) ?? every;
+  if (trees.every((tree) => tree.indexed.size === 0)) return () => every;
+  return (index) => {
+    const named = trees.flatMap((tree) => tree.indexed.get(index) ?? []);
+    return named.length === 0 ? every : [...every, ...named];
+  };
 }
 
 function belowField(trees: readonly PathTree[], name: string): readonly PathTree[] {
@@ -72,6 +74,7 @@ export function pickFrom(value: Json, trees: readonly PathTree[], budget: Budget
 
 function pickElements(array: Json[], trees: readonly PathTree[], budget: Budget): Json | undefined {
   const kept: Json[] = [];
+  budget.stepsLeft -= ELEMENT_STEPS * trees.length;
   const belowIndex = belowElements(trees);
   for (const [index, element] of array.entries()) {
     budget.stepsLeft -= ELEMENT_STEPS * trees.length;
@@ -107,7 +110,7 @@ export function omitFrom(value: Json, trees: readonly PathTree[], budget: Budget
 }
 
 function omitElements(array: Json[], trees: readonly PathTree[], budget: Budget): Json {
-  budget.stepsLeft -= ELEMENT_STEPS * trees.length * array.length;
+  budget.stepsLeft -= ELEMENT_STEPS * trees.length * (1 + array.length);
   const belowIndex = belowElements(trees);
   const left = array.map((element, index) => omitFrom(element, belowIndex(index), budget));
   if (left.every((element, index) => element === array[index])) return array;

@@ -40,6 +40,11 @@ const hostile: [string, Filter, Json][] = [
     all(60, (at) => ({ $neq: [1, at + 5] })),
     Array.from({ length: 100_000 }, () => [1, 2]),
   ],
+  [
+    "lists, none of which is one of 250 objects",
+    filterOf({ data: { x: { $in: Array.from({ length: 250 }, () => ({})) } } }),
+    Array.from({ length: 20_000 }, () => []),
+  ],
   ["an object of 90,000 fields", all(80, () => ({ $neq: { k7: 1 } })), wide],
   [
     "a text made to hold up a search",

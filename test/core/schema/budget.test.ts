@@ -131,6 +131,36 @@ describe("what would take too long is one fault", () => {
   }
 });
 
+test("elements behind those that schemas are for are not walked", () => {
+  const compiled = [
+    compileSchema({ prefixItems: [true] }),
+    compileSchema({ $schema: "http://json-schema.org/draft-07/schema#", items: [true] }),
+  ];
+  for (const one of compiled) {
+    let read = 0;
+    const list = new Proxy(
+      listOf(1000, () => 0),
+      {
+        get(target, name, receiver): unknown {
+          if (typeof name === "string" && /^\d+$/.test(name)) read++;
+          return Reflect.get(target, name, receiver);
+        },
+      },
+    );
+    expect(one.ok && one.schema.validate(list)).toEqual([]);
+    expect(read).toBeLessThan(10);
+  }
+});
+
+test("a name is weighed in each pointer that it stands in", () => {
+  const nodes = 100;
+  const compiled = (name: string) =>
+    compileSchema({ properties: { [name]: { allOf: listOf(nodes, () => true) } } });
+  const [short, long] = [compiled("a"), compiled("a".repeat(10_000))];
+  const grown = long.ok && short.ok ? long.schema.weight - short.schema.weight : 0;
+  expect(grown).toBeGreaterThan(nodes * 10_000);
+});
+
 describe("what is large but honest is judged", () => {
   const line = (index: number): Json => ({
     sku: `SKU-${index}`,
