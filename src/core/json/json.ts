@@ -9,7 +9,7 @@ const COLON = 58;
 export const OPEN_BRACKET = 91;
 export const CLOSE_BRACKET = 93;
 export const OPEN_BRACE = 123;
-const CLOSE_BRACE = 125;
+export const CLOSE_BRACE = 125;
 
 /** A value's place in its text: `start` inclusive, `end` exclusive. */
 export interface Span {
@@ -114,7 +114,7 @@ export function hasNameTwice(text: string): boolean {
 }
 
 /** The name that is spelled between these quotes. */
-function nameAt(text: string, start: number, end: number): string {
+export function nameAt(text: string, start: number, end: number): string {
   const key = text.slice(start + 1, end - 1);
   return key.includes("\\") ? JSON.parse(`"${key}"`) : key;
 }

@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { spansAt } from "../../../src/core/json/spans.ts";
 import { isObject, type Json } from "../../../src/core/json/value.ts";
@@ -22,7 +22,7 @@ function valuesAt(value: Json, [name, ...rest]: string[]): Json[] {
 
 test("what stands at a path is found as it is spelled", () => {
   const text = ' {"a": [ {"b":1.50} , {"b": "x"} ], "n": 12345678901234567890, "a.b": null} ';
-  expect(at(text, [])).toEqual([text.trimStart()]);
+  expect(at(text, [])).toEqual([text.trim()]);
   expect(at(text, ["n"])).toEqual(["12345678901234567890"]);
   expect(at(text, ["a", "*", "b"])).toEqual(["1.50", '"x"']);
   expect(at(text, ["a", "1", "b"])).toEqual(['"x"']);
@@ -47,4 +47,12 @@ test("it is what a walk over the parsed value finds", () => {
     }),
     { numRuns: 1000 },
   );
+});
+
+test("a long path reads the text once", () => {
+  const path = Array.from({ length: 60 }, () => "a");
+  const text = `${'{"a":'.repeat(60)}1${',"b":[0]}'.repeat(60)}`;
+  using looked = spyOn(String.prototype, "charCodeAt");
+  expect(at(text, path)).toEqual(["1"]);
+  expect(looked.mock.calls.length).toBeLessThan(20 * text.length);
 });
