@@ -269,7 +269,11 @@ function render(sending: Sending, kind: DestinationKind, message: Message): Rend
   const inPool: InPool = async (work) => {
     const asked = parts.monotonic();
     try {
-      return await parts.turnsOf(endpoint.projectId).inPool(work);
+      if (typeof work !== "function") return await work;
+      return await parts.turnsOf(endpoint.projectId).inPool(() => {
+        if (parts.signal.aborted) throw new Unprepared({ kind: "aborted" });
+        return work();
+      });
     } finally {
       // It is ours, as what was done before.
       sending.until += parts.monotonic() - asked;

@@ -1,5 +1,4 @@
 import type { AttemptError, AttemptErrorCode } from "../core/attempt-error.ts";
-import type { Turns } from "../core/structures/turn-queue.ts";
 import type { TransportResult } from "../transport/types.ts";
 import type { UrlParts } from "../transport/url-parts.ts";
 
@@ -100,8 +99,11 @@ export interface DestinationAddress {
  */
 export type Ask = (request: OutgoingRequest) => Promise<Answer>;
 
-/** See `Turns`: for what takes a thread of the pool for milliseconds. */
-export type InPool = Turns["inPool"];
+/**
+ * For what takes a thread of the pool for milliseconds: see `Turns`. What another attempt has begun already is
+ * only waited for. The wait is no part of the attempt's time.
+ */
+export type InPool = <Made>(work: (() => Promise<Made>) | Promise<Made>) => Promise<Made>;
 
 type KindErrors = Readonly<Partial<Record<AttemptErrorCode, string>>>;
 

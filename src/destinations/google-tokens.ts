@@ -119,11 +119,14 @@ interface Held {
   pending: Promise<Token> | null;
   /** The last token, also after it was refused, and the last assertion that was to be changed for one. */
   repeatable: { token?: string; assertion?: string };
+  signing: Promise<string> | null;
   /** When that assertion was signed. */
   signedAt: number;
 }
 
-const heldOf = perConfig((): Held => ({ token: null, pending: null, repeatable: {}, signedAt: 0 }));
+const heldOf = perConfig(
+  (): Held => ({ token: null, pending: null, signing: null, repeatable: {}, signedAt: 0 }),
+);
 
 /** `authorization` for a request at `now`. Rejects with `Unprepared` where no token can be had. */
 export async function bearerOf(
@@ -136,10 +139,11 @@ export async function bearerOf(
   const held = heldOf(config);
   const { token } = held;
   if (token && now < token.endsAt - RENEW_BEFORE_MS) return `Bearer ${token.text}`;
-  held.pending ??= renew(held, accountOf(config), scope, now, ask, inPool).finally(
-    () => (held.pending = null),
-  );
   try {
+    const account = accountOf(config);
+    // Whoever comes later waits for the same signature, and then for the same answer.
+    const assertion = held.pending === null ? await assertionOf(held, account, scope, now, inPool) : "";
+    held.pending ??= fetchToken(assertion, account, now, ask).finally(() => (held.pending = null));
     held.token = await held.pending;
     held.repeatable.token = held.token.text;
   } catch (error) {
@@ -158,23 +162,24 @@ export function forgetToken(config: DestinationConfig): void {
   heldOf(config).token = null;
 }
 
-async function renew(
+/** One that serves again, or is being signed, or is signed now. */
+async function assertionOf(
   held: Held,
   account: ServiceAccount,
   scope: string,
   now: number,
-  ask: Ask,
   inPool: InPool,
-): Promise<Token> {
+): Promise<string> {
   const age = now - held.signedAt;
-  let { assertion } = held.repeatable;
+  const { assertion } = held.repeatable;
   // A negative age: the clock was set back.
-  if (assertion === undefined || age < 0 || age >= ASSERTION_KEPT_MS) {
-    assertion = await inPool(() => signAssertion(account, scope, Math.floor(now / 1000)));
-    held.repeatable.assertion = assertion;
-    held.signedAt = now;
-  }
-  return await fetchToken(assertion, account, now, ask);
+  if (assertion !== undefined && age >= 0 && age < ASSERTION_KEPT_MS) return assertion;
+  if (held.signing !== null) return inPool(held.signing);
+  const sign = () => signAssertion(account, scope, Math.floor(now / 1000));
+  held.signing = inPool(sign).finally(() => (held.signing = null));
+  held.repeatable.assertion = await held.signing;
+  held.signedAt = now;
+  return held.repeatable.assertion;
 }
 
 async function fetchToken(assertion: string, account: ServiceAccount, now: number, ask: Ask): Promise<Token> {

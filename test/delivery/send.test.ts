@@ -126,6 +126,45 @@ test("signatures of all endpoints are made one at a time, and their wait is not 
   expect(new Set(timeouts)).toEqual(new Set([endpoint.timeoutSeconds * 1000]));
 });
 
+test("all attempts that wait for one signature get the time back that it takes", async () => {
+  const load = { type: "a.b", hops: 0, body: new TextEncoder().encode("{}"), delivery };
+  let clock = 0;
+  const timeouts: number[] = [];
+  const token = new TextEncoder().encode('{"access_token":"a","expires_in":3600}');
+  const parts = partsWith(({ url, timeoutMs }) => {
+    const isToken = url.hostname === "tokens.example";
+    if (isToken)
+      return Promise.resolve({ kind: "response", status: 200, headers: [], body: token, truncated: false });
+    timeouts.push(timeoutMs);
+    return Promise.resolve({ kind: "unreachable", code: "connection_refused" });
+  });
+  const turns = parts.turnsOf(endpoint.projectId);
+  const slow: Turns = Object.assign(Object.create(turns) as Turns, {
+    inPool: async <Made>(work: () => Promise<Made>) => {
+      const made = await turns.inPool(work);
+      clock += endpoint.timeoutSeconds * 1000;
+      return made;
+    },
+  });
+  const own = { ...parts, monotonic: () => clock, turnsOf: () => slow };
+  const credentials = { service_account_json: serviceAccount("https://tokens.example/token") };
+  const config = { project_id: "p-12345", topic: "topic" };
+  const pubsub: Endpoint = { ...endpoint, kind: "gcp_pubsub", transformations: null, config, credentials };
+  await Promise.all([1, 2, 3].map(() => send(own, pubsub, load)));
+  expect(timeouts).toEqual([1, 2, 3].map(() => endpoint.timeoutSeconds * 1000));
+});
+
+test("what waits for the pool is given up where the process stops", async () => {
+  const load = { type: "a.b", hops: 0, body: new TextEncoder().encode("{}"), delivery };
+  const stop = new AbortController();
+  const parts = partsWith(() => Promise.reject(new Error("somebody was asked")));
+  const credentials = { service_account_json: serviceAccount("https://tokens.example/token") };
+  const config = { project_id: "p-12345", topic: "topic" };
+  const pubsub: Endpoint = { ...endpoint, kind: "gcp_pubsub", transformations: null, config, credentials };
+  stop.abort();
+  expect(await send({ ...parts, signal: stop.signal }, pubsub, load)).toBeNull();
+});
+
 test("the signature by which credentials were asked for is hidden where the server repeats it", async () => {
   const accessKeys = {
     access_key_id: "AKIAIOSFODNN7EXAMPLE",

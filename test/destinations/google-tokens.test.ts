@@ -132,6 +132,7 @@ describe("a token", () => {
 describe("what is signed", () => {
   let signatures = 0;
   const inPool: InPool = (work) => {
+    if (typeof work !== "function") return work;
     signatures++;
     return work();
   };
