@@ -100,8 +100,8 @@ export interface DestinationAddress {
 export type Ask = (request: OutgoingRequest) => Promise<Answer>;
 
 /**
- * For what takes a thread of the pool for milliseconds: see `Turns`. What another attempt has begun already is
- * only waited for. The wait is no part of the attempt's time.
+ * For what takes a thread of the pool for milliseconds: see `Turns`. What another attempt has begun already
+ * is only waited for. The wait is no part of the attempt's time.
  */
 export type InPool = <Made>(work: (() => Promise<Made>) | Promise<Made>) => Promise<Made>;
 
