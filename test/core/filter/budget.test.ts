@@ -45,6 +45,11 @@ const hostile: [string, Filter, Json][] = [
     filterOf({ data: { x: { $in: Array.from({ length: 250 }, () => ({})) } } }),
     Array.from({ length: 20_000 }, () => []),
   ],
+  [
+    "an object of 90,000 fields, none of 250 objects",
+    filterOf({ data: { x: { $nin: Array.from({ length: 250 }, () => ({})) } } }),
+    wide,
+  ],
   ["an object of 90,000 fields", all(80, () => ({ $neq: { k7: 1 } })), wide],
   [
     "a text made to hold up a search",
