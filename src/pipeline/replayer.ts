@@ -65,7 +65,7 @@ export interface Matched {
 export class Replayer {
   readonly #list: DeliveryList;
   readonly #walking = new Set<number>();
-  /** By project: the end of the last slice that is being written, or waits for that. */
+  /** By project: the end of the last slice that is read and written, or waits for that. */
   readonly #writing = new Map<number, Promise<void>>();
 
   constructor(
@@ -135,10 +135,13 @@ export class Replayer {
         ? this.#walkOver(scopeOf, event.id, replay.list, position)
         : this.#walkOf(scopeOf, filter, position, last);
     while (this.data.store.writable) {
-      await turns.giveWay();
-      const slice = await walk.next(turns, ratePerSecond ?? undefined);
-      const done = await this.#inTurn(replay.projectId, () => this.#writeSlice(replay, slice, replayed));
-      if (done === null || slice.reached === null) return;
+      const { done, reached } = await this.#inTurn(replay.projectId, async () => {
+        await turns.giveWay();
+        const asOf = this.data.store.latestKey;
+        const slice = await walk.next(turns, ratePerSecond ?? undefined);
+        return { done: await this.#writeSlice(replay, slice, replayed, asOf), reached: slice.reached };
+      });
+      if (done === null || reached === null) return;
       replayed += done;
       if (replayed >= replay.matched) return;
       if (ratePerSecond !== null && done > 0) await this.#wait((done * SECOND_MS) / ratePerSecond);
@@ -146,15 +149,16 @@ export class Replayer {
   }
 
   /**
-   * One slice of a project at a time: those of many jobs together would hold up whoever else writes.
+   * One slice of a project at a time: those of many jobs together would hold up whoever else writes, and what
+   * one of them has read none of the others changes before it is written.
    */
-  async #inTurn<T>(projectId: number, write: () => Promise<T>): Promise<T> {
+  async #inTurn<T>(projectId: number, work: () => Promise<T>): Promise<T> {
     const before = this.#writing.get(projectId);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#writing.set(projectId, promise);
     await before;
     try {
-      return await write();
+      return await work();
     } finally {
       resolve();
       if (this.#writing.get(projectId) === promise) this.#writing.delete(projectId);
@@ -163,9 +167,14 @@ export class Replayer {
 
   /**
    * How many were replayed; null where the job was cancelled meanwhile. A slice without targets is not worth
-   * a write.
+   * a write. `asOf`: the latest key before the slice was read.
    */
-  async #writeSlice(replay: Replay, { targets, reached }: Slice, before: number): Promise<number | null> {
+  async #writeSlice(
+    replay: Replay,
+    { targets, reached }: Slice,
+    before: number,
+    asOf: number,
+  ): Promise<number | null> {
     if (targets.length === 0 && reached !== null && before < replay.matched)
       return this.data.replays.isRunning(replay.id) ? 0 : null;
     const position = reached ?? replay.last;
@@ -174,7 +183,8 @@ export class Replayer {
       if (!this.data.replays.isRunning(replay.id)) return null;
       const done: Replayed[] = [];
       for (const target of targets)
-        if (before + done.length < replay.matched) done.push(...this.#replayTarget(replay, target, toPark));
+        if (before + done.length < replay.matched)
+          done.push(...this.#replayTarget(replay, target, toPark, asOf));
       const replayed = before + done.length;
       const isDone = reached === null || replayed >= replay.matched;
       const ended = isDone && { status: "completed" as const, completedAt: this.data.store.now() };
@@ -186,10 +196,15 @@ export class Replayer {
   }
 
   /**
-   * Looks once more: since the slice was read, the delivery may have gone on by itself, or another replay may
-   * have made it.
+   * Looks once more: since the slice was read, the delivery may have gone on by itself, or a replay by hand
+   * may have made it.
    */
-  #replayTarget({ last, filter }: Replay, target: Target, toPark: ReadonlySet<number>): Replayed[] {
+  #replayTarget(
+    { last, filter }: Replay,
+    target: Target,
+    toPark: ReadonlySet<number>,
+    asOf: number,
+  ): Replayed[] {
     const { eventId, deliveryId, newKey } = target;
     const event = this.data.events.get(eventId);
     const endpoint = this.data.endpoints.current(target.endpoint.id);
@@ -197,7 +212,7 @@ export class Replayer {
     const { deliveries } = this.data;
     const isNew = deliveryId === null;
     if ((isNew || filter.event) && !isTheirs(endpoint, event)) return [];
-    if (isNew && newKey === undefined && hasDelivery(this.data, eventId, endpoint)) return [];
+    if (isNew && newKey === undefined && deliveries.hasAdded(eventId, endpoint.id, asOf)) return [];
     const delivery = isNew ? null : deliveries.get(deliveryId);
     if (!isNew && (!delivery || !(filter.event || deliveries.isAsItWas(deliveryId, last)))) return [];
     return [replayOne(this.data, this.outlet.clock, event, endpoint, delivery, toPark, newKey) ?? []].flat();
@@ -308,8 +323,10 @@ export class Replayer {
     return async (keys, turns) => {
       const targets: Target[] = [];
       for (const key of keys) {
+        await turns.giveWay();
         const endpoint = filter.endpointId === null ? undefined : this.data.endpoints.get(filter.endpointId);
         if (!endpoint || !this.#mayMiss(endpoint, filter, key)) continue;
+        if (await this.#hasDelivery(key, endpoint, turns)) continue;
         await turns.giveWay(this.data.events.bytesOf(key));
         const event = this.data.events.getWithData(key);
         if (event && !isBodyGone(event) && this.pipeline.matches(endpoint, event))
@@ -319,23 +336,23 @@ export class Replayer {
     };
   }
 
-  /** All that can be told without the event's body. */
+  /** All that can be told without the event's deliveries and its body. */
   #mayMiss(endpoint: Endpoint, filter: ReplayFilter, key: number): boolean {
     const event = this.data.events.get(key);
     if (endpoint.status === "disabled" || !event || event.isTest) return false;
     if (!inWindow(filter, key) || !isWantedType(filter, event.type)) return false;
-    if (filter.consumerId !== null && event.consumerId !== filter.consumerId) return false;
-    return !hasDelivery(this.data, key, endpoint);
+    return filter.consumerId === null || event.consumerId === filter.consumerId;
   }
-}
 
-/** Inside a write it holds for the write. A wide event's fan-out may not have come to the endpoint yet. */
-function hasDelivery(
-  { deliveries, fanouts }: Pick<Data, "fanouts" | "deliveries">,
-  eventId: number,
-  { id }: Endpoint,
-): boolean {
-  return deliveries.findOf(eventId, id) !== null || fanouts.names(eventId, id);
+  /**
+   * A wide event's fan-out may not have come to the endpoint yet: asked first, as what it no longer names is
+   * written. After a no only a replay makes such a delivery.
+   */
+  async #hasDelivery(eventId: number, { id }: Endpoint, turns: Turns): Promise<boolean> {
+    const { fanouts, eventDeliveries } = this.data;
+    if (fanouts.endpointsOf(eventId).includes(id)) return true;
+    return eventDeliveries.some(eventId, turns, { visible: null, endpointId: id });
+  }
 }
 
 /** `reached`: the last key that was looked at, or null at the end. */

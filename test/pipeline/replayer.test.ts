@@ -1,6 +1,8 @@
 /** A bulk replay at its edges: what its walk meets, and a database that refuses it. */
 import { expect, spyOn, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { LIMITS } from "../../src/core/limits.ts";
+import { replayOne } from "../../src/pipeline/replay.ts";
 import { everyOne } from "../../src/store/log/replays.ts";
 import { startApi } from "../http/log-kit.ts";
 import { startApp } from "../kit/app.ts";
@@ -97,4 +99,73 @@ test("however many jobs a project has, one slice of them waits for the disk", as
   expect(waiting).toBe(1);
   await api.until(async () => jobs.every(({ id }) => replays.get(id)?.status === "completed"));
   expect(jobs.map(({ id }) => replays.get(id)?.replayed)).toEqual([1, 0, 0, 0, 0, 0, 0, 0]);
+});
+
+/** What the endpoint would get of these types, and has not got. */
+const missedBy = (endpointId: number, eventTypes: string[]) => ({
+  ...everyOne(["dead"]),
+  missing: true,
+  endpointId,
+  eventTypes,
+});
+
+test("others have their turn before each look for what is missing, and within the deliveries of a wide event", async () => {
+  const usual = LIMITS.listLimitMax.value;
+  await using api = await startApi();
+  const had = await api.endpoint({
+    url: api.receiver.url("had"),
+    eventTypes: ["looked.at"],
+    status: "paused",
+  });
+  for (let n = 0; n < 29; n++)
+    await api.endpoint({ url: api.receiver.url("had"), eventTypes: ["looked.at"], status: "paused" });
+  for (let n = 0; n < 4; n++) await api.publish("looked.at");
+  const later = await api.endpoint({ url: api.receiver.url("later"), eventTypes: ["looked.at"] });
+  const { store } = api.data;
+  (LIMITS.listLimitMax as { value: number }).value = 10;
+  try {
+    const asked: [matched: number, turns: number][] = [];
+    for (const { id, projectId } of [had, later]) {
+      const turns = store.turns.of("looks", null);
+      const given = spyOn(turns, "giveWay");
+      const filter = missedBy(id, ["looked.at"]);
+      const { matched } = await api.services.replayer.count({ projectId, visible: null }, filter, turns);
+      asked.push([matched, given.mock.calls.length]);
+    }
+    const [[none, few], [all, many]] = asked as [[number, number], [number, number]];
+    expect([none, all]).toEqual([0, 4]);
+    // Of each event, and where none is found, of each ten of its thirty deliveries.
+    expect([few >= 4, many >= 4 * 3]).toEqual([true, true]);
+  } finally {
+    (LIMITS.listLimitMax as { value: number }).value = usual;
+  }
+});
+
+test("what is replayed by hand between the look of a job and its write is not made twice", async () => {
+  await using api = await startApi();
+  const { store, deliveries, events, replays } = api.data;
+  const { id: publicId } = await api.publish("by.hand");
+  const endpoint = await api.endpoint({ url: api.receiver.url("hand"), eventTypes: ["by.hand"] });
+  const { projectId } = endpoint;
+  const event = events.get(api.data.ids.decode("evt", publicId) ?? 0);
+  if (!event) throw new Error("the event is not there");
+  const filter = missedBy(endpoint.id, ["by.hand"]);
+  const job = { projectId, consumerId: null, filter, matched: 1, position: 0, last: store.latestKey };
+  const replay = await store.write(() => replays.insert(job));
+  const disk = Promise.withResolvers<void>();
+  api.diskWaitsFor = disk.promise;
+  const before = store.write(() => null);
+  for (let turn = 0; turn < 5; turn++) await nextTurn();
+  const byHand = store.write(() =>
+    replayOne(api.data, api.services.actors.clock, event, endpoint, null, new Set()),
+  );
+  const writes = spyOn(store, "write");
+  api.services.replayer.run(replay);
+  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  const asked = writes.mock.calls.length;
+  disk.resolve();
+  await Promise.all([before, byHand]);
+  await api.until(async () => replays.get(replay.id)?.status === "completed");
+  expect([asked, replays.get(replay.id)?.replayed, events.get(event.id)?.deliveryCount]).toEqual([1, 0, 1]);
+  expect(deliveries.findOf(event.id, endpoint.id)).not.toBeNull();
 });

@@ -284,7 +284,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "two replays of what is missing make two deliveries of one event",
     file: "pipeline/replayer.ts",
-    find: "if (isNew && newKey === undefined && hasDelivery(this.data, eventId, endpoint)) return [];",
+    find: "if (await this.#hasDelivery(key, endpoint, turns)) continue;",
     put: "",
   },
   {

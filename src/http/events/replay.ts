@@ -235,10 +235,10 @@ class EventReplay {
     const takers = ids.flatMap((id) => endpoints.current(id) ?? []);
     const newest = this.isNewMessage ? null : deliveries.newestOf(this.event.id, ids);
     if (ids.some((id) => !newest?.has(id))) requireFewAdded(this.services, this.event);
+    const onTheirWay = newest ? fanouts.endpointsOf(this.event.id) : [];
     const replayed = takers.flatMap((endpoint) => {
       const known = newest?.get(endpoint.id) ?? null;
-      if (newest && known === null && fanouts.names(this.event.id, endpoint.id))
-        throw new Problem("conflict", STILL_ON_ITS_WAY);
+      if (known === null && onTheirWay.includes(endpoint.id)) throw new Problem("conflict", STILL_ON_ITS_WAY);
       return replayOne(this.services, actors.clock, this.event, endpoint, known, toPark) ?? [];
     });
     if (replayed.length === 0 && targets.some(({ id }) => endpoints.current(id)?.status === "disabled"))

@@ -3,6 +3,7 @@ import { untriedDelivery } from "../../core/delivery.ts";
 import { notFound, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { DELIVERY_STATUS, type Endpoint, type Event } from "../../core/model.ts";
+import { piecewise } from "../../core/structures/turn-queue.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
 import { everyOne, type ReplayJob, type ReplayList } from "../../store/log/replays.ts";
 import { type DeliveryAnswer, deliveryOf } from "../deliveries/shape.ts";
@@ -64,10 +65,12 @@ export class WideReplay {
     const firstKey = services.store.takeKey(receiving.length);
     const list: ReplayList = { endpoints: [], deliveries: [] };
     const shown: string[] = [];
+    const following = services.fanouts.endpointsOf(event.id);
+    const onTheirWay = new Set<number>();
+    await context.turns.inPieces(0, () => piecewise(following, (id) => onTheirWay.add(id)));
     for (const [at, { endpoint, known }] of receiving.entries()) {
       await context.turns.giveWay();
-      if (known === null && services.fanouts.names(event.id, endpoint.id))
-        throw new Problem("conflict", STILL_ON_ITS_WAY);
+      if (known === null && onTheirWay.has(endpoint.id)) throw new Problem("conflict", STILL_ON_ITS_WAY);
       const id = known ?? firstKey + at;
       list.endpoints.push(endpoint.id);
       list.deliveries.push(id);

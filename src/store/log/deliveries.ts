@@ -119,6 +119,11 @@ export class Deliveries {
     return this.#statements.countAdded.get(eventId, own, most)?.n ?? 0;
   }
 
+  /** True where replays have added a delivery of the event to the endpoint, with a key above this one. */
+  hasAdded(eventId: number, endpointId: number, above: number): boolean {
+    return this.#statements.added.get(eventId, above, endpointId) !== null;
+  }
+
   /** The event's newest delivery to each of these endpoints, by the endpoint's key, in one look. */
   newestOf(eventId: number, endpointIds: readonly number[]): Map<number, Delivery> {
     const rows = this.#statements.ofEventAndEndpoints.all(eventId, JSON.stringify(endpointIds));
@@ -366,6 +371,9 @@ function prepareReads(sqlite: Store["sqlite"]) {
     countAdded: sqlite.prepare<{ n: number }, [number, number, number]>(
       `SELECT count(*) AS n FROM (SELECT 1 FROM delivery
        WHERE event_id = ${bound(1)} AND id > ${bound(2)} AND ${REPLAYED} LIMIT ${bound(3)})`,
+    ),
+    added: sqlite.prepare<object, [number, number, number]>(
+      `SELECT 1 FROM delivery WHERE event_id = ${bound(1)} AND id > ${bound(2)} AND endpoint_id = ${bound(3)} AND ${REPLAYED} LIMIT 1`,
     ),
     handedOutUpTo: sqlite.prepare<HandedOut, [number, number, number]>(
       `SELECT id, attempt_count AS attemptCount FROM delivery

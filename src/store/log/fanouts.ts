@@ -1,5 +1,5 @@
 import type { Meter } from "../counts/meter.ts";
-import type { Store } from "../store.ts";
+import type { BatchPart, Store } from "../store.ts";
 import type { WaitingEvents } from "./waiting-events.ts";
 
 /** Endpoints that get an event: those that keep the order are among the first `ordered` of them. */
@@ -24,15 +24,23 @@ export interface Fanout extends Omit<FanoutList, "id"> {
 
 type FanoutRow = Omit<Fanout, keyof FanoutList>;
 
-export class Fanouts {
+export class Fanouts implements BatchPart {
   readonly #statements;
+  /** By project: fan-outs of which deliveries are still to be written. */
+  readonly #pending = new Map<number, number>();
+  /** By project: how many the running transaction has added to `#pending`. */
+  readonly #added = new Map<number, number>();
+  /** The latest list that `endpointsOf` has read, which the events of a batch share: it never changes. */
+  #latest: { id: number; endpoints: readonly number[] } | null = null;
 
   constructor(
-    { sqlite }: Store,
+    store: Store,
     private readonly waitingEvents: WaitingEvents,
     private readonly meter: Meter,
   ) {
-    this.#statements = prepare(sqlite);
+    this.#statements = prepare(store.sqlite);
+    for (const { projectId } of this.#statements.projects.all()) add(this.#pending, projectId, 1);
+    store.addBatchPart(this);
   }
 
   /** Inside a write: the endpoints of wide events. Kept while a fan-out needs them. */
@@ -44,6 +52,7 @@ export class Fanouts {
   insert(projectId: number, eventId: number, firstKey: number, list: FanoutList): Fanout {
     const { id: listId, ...followers } = list;
     this.#statements.insert.run(eventId, firstKey, list.endpoints.length, listId);
+    add(this.#added, projectId, 1);
     const fanout = { eventId, projectId, firstKey, written: 0, listId, ...followers };
     this.#reserve(fanout, list.endpoints.length);
     return fanout;
@@ -54,10 +63,10 @@ export class Fanouts {
    * called off.
    */
   advance(fanout: Fanout, from: number, until: number): boolean {
-    const { eventId, listId } = fanout;
+    const { eventId } = fanout;
     const isDone = until >= fanout.endpoints.length;
     const isThere = isDone
-      ? this.#finish(eventId, listId)
+      ? this.#finish(fanout)
       : this.#statements.advance.run(until, eventId).changes === 1;
     if (isThere) this.#reserve(fanout, from - until);
     return isThere;
@@ -70,15 +79,16 @@ export class Fanouts {
   callOff(projectId: number, eventId: number): void {
     const row = this.#statements.rest.get(eventId);
     if (!row) return;
-    this.#finish(eventId, row.listId);
+    this.#finish({ projectId, eventId, listId: row.listId });
     this.#statements.uncount.run(row.rest, eventId);
     this.#reserve({ projectId, eventId }, -row.rest);
     this.waitingEvents.leave({ id: eventId, projectId, eventId });
   }
 
-  #finish(eventId: number, listId: number): boolean {
+  #finish({ projectId, eventId, listId }: Pick<Fanout, "projectId" | "eventId" | "listId">): boolean {
     const { changes } = this.#statements.finish.run(eventId);
     this.#statements.dropList.run(listId);
+    add(this.#added, projectId, -changes);
     return changes === 1;
   }
 
@@ -98,12 +108,26 @@ export class Fanouts {
 
   /** Inside a write: true where an event of the project has deliveries that are still to be written. */
   isPending(projectId: number): boolean {
-    return this.#statements.ofProject.get(projectId) !== null;
+    return (this.#pending.get(projectId) ?? 0) + (this.#added.get(projectId) ?? 0) > 0;
   }
 
-  /** Inside a write: true where the event's fan-out has, or is about to have, a delivery for the endpoint. */
-  names(eventId: number, endpointId: number): boolean {
-    return this.#statements.names.get(eventId, endpointId) !== null;
+  flush(): void {}
+
+  done(): void {
+    for (const [projectId, by] of this.#added) add(this.#pending, projectId, by);
+    this.#added.clear();
+  }
+
+  reset(): void {
+    this.#added.clear();
+  }
+
+  /** Those that the event's fan-out has, or is about to have, a delivery for; none once all are written. */
+  endpointsOf(eventId: number): readonly number[] {
+    const id = this.#statements.rest.get(eventId)?.listId;
+    if (id === undefined) return [];
+    if (this.#latest?.id !== id) this.#latest = { id, endpoints: this.#readList(id) };
+    return this.#latest.endpoints;
   }
 
   /** Those that a crash cut short, oldest first; which endpoints keep the order is still to be found. */
@@ -119,6 +143,13 @@ export class Fanouts {
   #readList(id: number): number[] {
     return JSON.parse(this.#statements.list.get(id)?.endpoints ?? "[]") as number[];
   }
+}
+
+/** What comes to zero has no entry. */
+function add(counts: Map<number, number>, projectId: number, by: number): void {
+  const count = (counts.get(projectId) ?? 0) + by;
+  if (count === 0) counts.delete(projectId);
+  else counts.set(projectId, count);
 }
 
 function prepare(sqlite: Store["sqlite"]) {
@@ -140,13 +171,9 @@ function prepare(sqlite: Store["sqlite"]) {
     ),
     restOfAll: sqlite.prepare<{ n: number }, []>("SELECT total(total - written) AS n FROM fanout"),
     count: sqlite.prepare<{ n: number }, []>("SELECT count(*) AS n FROM fanout"),
-    // CROSS: in this order, as SQLite would look through all events of the project first.
-    ofProject: sqlite.prepare<object, [number]>(
-      "SELECT 1 FROM fanout CROSS JOIN event ON event.id = event_id WHERE project_id = ? LIMIT 1",
-    ),
-    names: sqlite.prepare<object, [number, number]>(
-      `SELECT 1 FROM fanout JOIN fanout_list ON fanout_list.id = list_id, json_each(endpoints)
-       WHERE event_id = ? AND json_each.value = ?`,
+    // Of every fan-out, at start. CROSS: in this order, as SQLite would look through all events first.
+    projects: sqlite.prepare<{ projectId: number }, []>(
+      "SELECT project_id AS projectId FROM fanout CROSS JOIN event ON event.id = event_id",
     ),
     uncount: sqlite.prepare<void, [number, number]>(
       "UPDATE event SET delivery_count = delivery_count - ? WHERE id = ?",

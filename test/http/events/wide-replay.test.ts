@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, expect, spyOn, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
 import { everyOne } from "../../../src/store/log/replays.ts";
@@ -135,3 +135,16 @@ test("a job that a restart finds has its list again", async () => {
   await store.write(() => replays.update(made.id, { status: "cancelled" }));
   expect(store.sqlite.query("SELECT * FROM replay_list").all()).toEqual([]);
 });
+
+test.each([10, 2])(
+  "the list of what is on its way is read once for all endpoints, where one write takes %p",
+  async (rows) => {
+    await using wide = await startApi();
+    const id = await sentTo(wide, 5, "once");
+    for (const name of SMALL_WRITES) setLimit(name, rows);
+    const read = spyOn(wide.data.fanouts, "endpointsOf");
+    const { status } = await wide.call("POST", `/v1/events/${id}/replay`, {});
+    expect([status, read.mock.calls.length]).toEqual([202, 1]);
+    await wide.receiver.arrived("once", 10);
+  },
+);

@@ -1,5 +1,5 @@
-import { expect, test } from "bun:test";
-import type { FanoutList } from "../../../src/store/log/fanouts.ts";
+import { expect, spyOn, test } from "bun:test";
+import type { Fanout, FanoutList } from "../../../src/store/log/fanouts.ts";
 import { openTestData, type TestData } from "../../kit/data.ts";
 
 const ENDPOINTS = [1, 2, 3, 4, 5];
@@ -40,12 +40,16 @@ test("names its endpoints, and waits in its project, until the last is written",
   await using it = await openTestData();
   const { store, fanouts } = it.data;
   const fanout = await store.write(() => insert(it));
-  const state = () => [fanouts.names(fanout.eventId, 5), fanouts.isPending(it.project.id), fanouts.count()];
-  expect([state(), fanouts.names(fanout.eventId, 6)]).toEqual([[true, true, 1], false]);
+  const state = () => [
+    fanouts.endpointsOf(fanout.eventId),
+    fanouts.isPending(it.project.id),
+    fanouts.count(),
+  ];
+  expect(state()).toEqual([ENDPOINTS, true, 1]);
   await store.write(() => fanouts.advance(fanout, 0, 4));
-  expect(state()).toEqual([true, true, 1]);
+  expect(state()).toEqual([ENDPOINTS, true, 1]);
   await store.write(() => fanouts.advance(fanout, 4, 5));
-  expect(state()).toEqual([false, false, 0]);
+  expect(state()).toEqual([[], false, 0]);
 });
 
 test("once called off no slice of it is written, and its event counts what was", async () => {
@@ -89,7 +93,51 @@ test("a list that events share is kept until the last of them is written or call
   const lists = () => store.sqlite.query<{ n: number }, []>("SELECT count(*) AS n FROM fanout_list").get()?.n;
   expect([lists(), fanouts.rest()]).toEqual([1, 10]);
   await store.write(() => fanouts.advance(first, 0, 5));
-  expect([lists(), fanouts.rest(), fanouts.names(second.eventId, 5)]).toEqual([1, 5, true]);
+  expect([lists(), fanouts.rest(), fanouts.endpointsOf(second.eventId)]).toEqual([1, 5, ENDPOINTS]);
   await store.write(() => fanouts.callOff(it.project.id, second.eventId));
   expect([lists(), fanouts.rest(), fanouts.count()]).toEqual([0, 0, 0]);
+});
+
+test("which projects have pending ones is right in a write, after a rollback and after a restart", async () => {
+  await using it = await openTestData();
+  const pending = () => it.data.fanouts.isPending(it.project.id);
+  const { store } = it.data;
+  const seen = await store.write(() => [pending(), insert(it), pending()]);
+  expect([seen[0], seen[2], pending()]).toEqual([false, true, true]);
+  const { eventId } = seen[1] as Fanout;
+  const ending = store.write(() => {
+    it.data.fanouts.callOff(it.project.id, eventId);
+    expect(pending()).toBe(false);
+    throw new Error("rolled back by the test");
+  });
+  await Promise.allSettled([ending]);
+  expect(pending()).toBe(true);
+  await it.reopen();
+  expect([pending(), it.data.fanouts.isPending(it.project.id + 1)]).toEqual([true, false]);
+  await it.data.store.write(() => it.data.fanouts.callOff(it.project.id, eventId));
+  expect(pending()).toBe(false);
+});
+
+test("whether a project has pending ones reads none of another's", async () => {
+  await using it = await openTestData();
+  await it.data.store.write(() => insert(it));
+  // Without the table nothing can be read of it.
+  it.data.store.sqlite.run("ALTER TABLE fanout RENAME TO gone");
+  const { fanouts } = it.data;
+  expect([fanouts.isPending(it.project.id), fanouts.isPending(it.project.id + 1)]).toEqual([true, false]);
+});
+
+test("a list that events share is parsed once, however many of them are asked about", async () => {
+  await using it = await openTestData();
+  const { store, fanouts } = it.data;
+  const made = await store.write(() => {
+    const one = insert(it);
+    const list = { id: one.listId, endpoints: one.endpoints, ordered: one.ordered, asOf: null };
+    return [one, insert(it, list), insert(it, list), insert(it, [7, 8])];
+  });
+  const parsed = spyOn(JSON, "parse");
+  const read = made.map(({ eventId }) => fanouts.endpointsOf(eventId));
+  const times = parsed.mock.calls.length;
+  parsed.mockRestore();
+  expect([read, times]).toEqual([[ENDPOINTS, ENDPOINTS, ENDPOINTS, [7, 8]], 2]);
 });
