@@ -22,6 +22,15 @@ interface Queues {
   others: Fanout[];
 }
 
+/** Who waits until their project has room for so many deliveries. */
+interface AtDoor {
+  rows: number;
+  /** When they are refused instead. */
+  until: number;
+  enter: () => void;
+  refuse: (problem: Problem) => void;
+}
+
 /** Which of a list of endpoints keep the order. */
 interface Order extends Pick<Fanout, "endpoints" | "ordered"> {
   /** `Endpoints.changes` at that time. */
@@ -46,8 +55,8 @@ export class Spreader {
   readonly #waiting = new Map<Fanout, () => void>();
   /** By project: deliveries that are still to be written, or announced. */
   readonly #rows = new Map<number, number>();
-  /** Whoever waits for room before more is written. */
-  #atDoor: (() => void)[] = [];
+  /** By project: whoever waits for room before more is written, in the order in which they came. */
+  readonly #atDoor = new Map<number, AtDoor[]>();
   #isRunning = false;
   #isWaitingForDispatcher = false;
 
@@ -59,8 +68,10 @@ export class Spreader {
     readonly outlet: Outlet,
   ) {
     data.store.onWritable(() => this.#start());
-    data.endpoints.onChange((endpoint) => {
-      if (keepsOrder(endpoint)) this.#keepOrder(endpoint.projectId, new Set([endpoint.id]));
+    // One that is new is in no list yet.
+    data.endpoints.onChange((endpoint, before) => {
+      const isTold = before === undefined || keepsOrder(before);
+      if (keepsOrder(endpoint) && !isTold) this.#keepOrder(endpoint.projectId, new Set([endpoint.id]));
     });
   }
 
@@ -69,33 +80,48 @@ export class Spreader {
    * for them. Answers what to call when they are taken up, or never will be. Throws 429 where it waits long.
    */
   async waitForRoom(projectId: number, rows: number): Promise<() => void> {
-    const { store } = this.data;
-    const { clock } = this.outlet;
-    const max = limit("fanoutWaitingMax");
-    const until = clock.now() + limit("fanoutWaitMs");
-    for (;;) {
-      const ahead = this.#rows.get(projectId) ?? 0;
-      // A full disk refuses the write itself.
-      if (ahead === 0 || ahead + rows <= max || !store.writable) break;
-      if (clock.now() >= until) throw tooManyToWrite(ahead);
-      await new Promise<void>((resolve) => this.#atDoor.push(resolve));
-    }
-    this.#count(projectId, rows);
+    if (!this.#atDoor.has(projectId) && this.#hasRoom(projectId, rows)) this.#count(projectId, rows);
+    else
+      await new Promise<void>((enter, refuse) => {
+        const line = this.#atDoor.get(projectId) ?? [];
+        line.push({ rows, until: this.outlet.clock.now() + limit("fanoutWaitMs"), enter, refuse });
+        this.#atDoor.set(projectId, line);
+      });
     return () => this.#count(projectId, -rows);
+  }
+
+  /** A full disk refuses the write itself. */
+  #hasRoom(projectId: number, rows: number): boolean {
+    const ahead = this.#rows.get(projectId) ?? 0;
+    return ahead === 0 || ahead + rows <= limit("fanoutWaitingMax") || !this.data.store.writable;
   }
 
   #count(projectId: number, by: number): void {
     const rows = (this.#rows.get(projectId) ?? 0) + by;
     if (rows > 0) this.#rows.set(projectId, rows);
     else this.#rows.delete(projectId);
-    if (by < 0) this.#openDoor();
+    if (by < 0) this.#openDoor(projectId);
   }
 
-  /** Each looks again, the first one first. */
-  #openDoor(): void {
-    const waiting = this.#atDoor;
-    this.#atDoor = [];
-    for (const resolve of waiting) resolve();
+  /**
+   * Lets in those of a project's line that there is room for, and refuses those that waited too long. No more
+   * than a slice of them: while any are left, others are inside, and whoever leaves opens the door again.
+   */
+  #openDoor(projectId: number): void {
+    const line = this.#atDoor.get(projectId);
+    if (!line) return;
+    const now = this.outlet.clock.now();
+    let looked = 0;
+    for (const { rows, until, enter, refuse } of line.slice(0, limit("sliceRows"))) {
+      if (this.#hasRoom(projectId, rows)) {
+        this.#count(projectId, rows);
+        enter();
+      } else if (now >= until) refuse(tooManyToWrite(this.#rows.get(projectId) ?? 0));
+      else break;
+      looked++;
+    }
+    line.splice(0, looked);
+    if (line.length === 0) this.#atDoor.delete(projectId);
   }
 
   /**
@@ -187,7 +213,7 @@ export class Spreader {
     this.#isRunning = false;
     if (!this.data.store.writable) {
       for (const fanout of this.#waiting.keys()) this.#answer(fanout);
-      this.#openDoor();
+      for (const projectId of this.#atDoor.keys()) this.#openDoor(projectId);
     } else if (this.#isAhead) this.#startOnceEmpty();
   }
 

@@ -1,9 +1,13 @@
 /** What wide events gather is bounded: whoever publishes more waits until it is written. */
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, expect, spyOn, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { LIMITS } from "../../src/core/limits.ts";
 import type { Endpoint } from "../../src/core/model.ts";
+import { Spreader } from "../../src/pipeline/fanout.ts";
 import { type Api, startApi } from "../http/log-kit.ts";
+import { openTestData, type TestData } from "../kit/data.ts";
+import { steadyOver } from "../kit/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 
 const NOWHERE = "http://127.0.0.1:9/";
 
@@ -112,4 +116,78 @@ test("an endpoint that comes to keep the order gets what is still being written 
   const requests = await api.receiver.arrived("ordered", 5);
   const keys = requests.map(({ headers }) => api.data.ids.decode("msg", headers["webhook-id"] ?? "") ?? 0);
   expect(keys).toEqual(keys.toSorted((a, b) => a - b));
+});
+
+/** A spreader that writes nothing, as too much waits to be sent, and what its clock was asked and says. */
+function heldSpreader({ data }: TestData) {
+  const time = { asked: 0, now: 0 };
+  const clock = {
+    ...steadyOver(systemClock),
+    now: () => {
+      time.asked++;
+      return time.now;
+    },
+  };
+  const never = new Promise<void>(() => {});
+  const dispatcher = {
+    dispatch: () => {},
+    waiting: Number.POSITIVE_INFINITY,
+    untilEmpty: () => never,
+  };
+  const spreader = new Spreader(data, { clock, endpointsToPark: () => new Set(), dispatcher });
+  return { spreader, time };
+}
+
+test("the door of a project is opened by its own deliveries alone, for as many as there is room for", async () => {
+  await using it = await openTestData();
+  const { spreader, time } = heldSpreader(it);
+  const most = LIMITS.fanoutWaitingMax.value;
+  const leave = await spreader.waitForRoom(1, most);
+  const inside: (() => void)[] = [];
+  let refused = 0;
+  for (let n = 0; n < 1000; n++)
+    spreader.waitForRoom(1, most / 2).then(
+      (leaveRoom) => inside.push(leaveRoom),
+      () => refused++,
+    );
+  const asked = time.asked;
+  for (let n = 0; n < 50; n++) (await spreader.waitForRoom(2, 5))();
+  expect([time.asked - asked < 200, inside.length]).toEqual([true, 0]);
+  leave();
+  await nextTurn();
+  expect([inside.length, refused]).toEqual([2, 0]);
+  time.now = LIMITS.fanoutWaitMs.value;
+  inside.pop()?.();
+  await nextTurn();
+  const slice = LIMITS.sliceRows.value;
+  expect([inside.length, refused]).toEqual([2, slice - 1]);
+  for (let n = 0; n < 1000 && inside.length > 0; n++) {
+    inside.shift()?.();
+    await nextTurn();
+  }
+  // Each opening lets one in and refuses the rest of a slice, and the last one has nobody left to refuse.
+  expect([inside.length, refused > 900]).toEqual([0, true]);
+  (await spreader.waitForRoom(1, most))();
+});
+
+test("lists are searched for an endpoint that comes to keep the order, and for no other that changes", async () => {
+  await using it = await openTestData();
+  const { store, endpoints, fanouts } = it.data;
+  const { spreader } = heldSpreader(it);
+  const [first, second] = [await it.endpoint({ ordering: "fifo" }), await it.endpoint({ ordering: "none" })];
+  const ids = [first.id, second.id];
+  const searches = spyOn(ids, "findLastIndex");
+  const fanout = await store.write(() => {
+    const id = it.insertEvent(2);
+    const list = { id, endpoints: ids, ordered: 1, asOf: endpoints.changes };
+    fanouts.insertList(list);
+    return fanouts.insert(it.project.id, id, id + 1, list);
+  });
+  await spreader.add(fanout, false);
+  await endpoints.change(first.id, () => ({ metadata: { of: "no account" } }));
+  await endpoints.change(second.id, () => ({ metadata: { of: "no account" } }));
+  await it.endpoint({ ordering: "fifo" });
+  expect([searches.mock.calls.length, fanout.ordered]).toEqual([0, 1]);
+  await endpoints.change(second.id, () => ({ ordering: "fifo" as const }));
+  expect([searches.mock.calls.length, fanout.ordered]).toEqual([1, 2]);
 });

@@ -12,6 +12,9 @@ import type { Store } from "../store.ts";
 
 export type NewEndpoint = Omit<Endpoint, "id">;
 
+/** `before`: as it was; undefined where it is new. */
+type ChangeListener = (endpoint: Endpoint, before: Endpoint | undefined) => void;
+
 /**
  * Endpoints: all that are not deleted stand in memory beside their table, as every event and every attempt
  * needs them.
@@ -20,7 +23,7 @@ export class Endpoints {
   readonly #all = new Map<number, Endpoint>();
   readonly #ofProject = new Shelves<number, Endpoint>();
   readonly #ofConsumer = new Shelves<string, Endpoint>();
-  #listeners: ((endpoint: Endpoint) => void)[] = [];
+  readonly #listeners: ChangeListener[] = [];
   #changes = 0;
   /** Endpoints whose change is written and not announced yet: their rows are ahead of memory. */
   readonly #changing = new Set<number>();
@@ -36,8 +39,8 @@ export class Endpoints {
       this.#index(this.#open(row));
   }
 
-  /** Calls `listener` with every endpoint that was made, changed or deleted, after the commit. */
-  onChange(listener: (endpoint: Endpoint) => void): void {
+  /** Calls `listener` for every endpoint that was made, changed or deleted, after the commit. */
+  onChange(listener: ChangeListener): void {
     this.#listeners.push(listener);
   }
 
@@ -141,10 +144,11 @@ export class Endpoints {
    * endpoint that shared a transaction are told of in the order in which they were written.
    */
   announce(changed: Endpoint): void {
+    const before = this.#all.get(changed.id);
     this.#changing.delete(changed.id);
     this.#index(changed);
     this.#changes++;
-    for (const listener of this.#listeners) listener(changed);
+    for (const listener of this.#listeners) listener(changed, before);
   }
 
   /** A change of one endpoint as one write: the changed endpoint, or null where there is none. */
