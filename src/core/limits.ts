@@ -17,6 +17,11 @@ export const LIMITS = {
     why: "One event fits into memory many times over; larger data belongs behind a link.",
   },
   ingestBodyBytesMax: { value: MIB, unit: "bytes", why: "No provider of the table sends more." },
+  sampleHeadBytesMax: {
+    value: 16 * KIB,
+    unit: "bytes",
+    why: "Address and headers of a sample that is checked against a source, together: its door takes no longer request head.",
+  },
   signedBytesMax: {
     value: 2 * MIB,
     unit: "bytes",

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { invalid } from "../../core/errors.ts";
+import { limit } from "../../core/limits.ts";
 import type { Source } from "../../core/model.ts";
 import type { KeyCache } from "../../inbound/keys.ts";
 import type { Reception } from "../../inbound/provider.ts";
@@ -137,13 +138,20 @@ function resumeRoute(
 
 const URL_TEXT = {
   description: "The address that was called, with its query; by default the source's own.",
+  maxLength: limit("sampleHeadBytesMax"),
 };
 
 const sampleShape = Type.Object(
   {
     method: Type.Optional(Type.String({ default: "POST", maxLength: 20 })),
     url: Type.Optional(shownAs(Type.String(URL_TEXT), Type.String({ format: "uri", ...URL_TEXT }))),
-    headers: Type.Object({}, { additionalProperties: Type.String() }),
+    headers: Type.Object(
+      {},
+      {
+        additionalProperties: Type.String(),
+        description: `With the address they have at most ${limit("sampleHeadBytesMax")} bytes.`,
+      },
+    ),
     body: Type.String({ description: "Exactly as it came: a changed byte makes a signature wrong." }),
     at: Type.Optional(
       timeInput({
@@ -188,6 +196,7 @@ function verifySampleRoute(
     },
     async handle({ caller, params, body }) {
       const source = findSource(services, caller, params.id);
+      requireShortHead(body.url ?? "", body.headers);
       const address = body.url ?? addressOf(services, source);
       if (!URL.canParse(address)) throw invalid("/url", "Expected a URL.");
       const request = inboundRequest(() => address, {
@@ -201,6 +210,15 @@ function verifySampleRoute(
       return { status: 200, json };
     },
   });
+}
+
+/** Throws 422 where the door would not have seen it: schemes work on address and headers in one piece. */
+function requireShortHead(url: string, headers: Readonly<Record<string, string>>): void {
+  const max = limit("sampleHeadBytesMax");
+  let bytes = Buffer.byteLength(url);
+  if (bytes > max) throw invalid("/url", `Expected at most ${max} bytes.`);
+  for (const [name, value] of Object.entries(headers)) bytes += Buffer.byteLength(`${name}: ${value}\r\n`);
+  if (bytes > max) throw invalid("/headers", `Expected at most ${max} bytes of address and headers.`);
 }
 
 function lowerCased(headers: Readonly<Record<string, string>>): Map<string, string> {

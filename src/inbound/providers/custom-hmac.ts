@@ -36,7 +36,7 @@ const SETTINGS: readonly ConfigRule[] = [
   textConfig(
     "signed_content",
     "Signed content",
-    "A template of {body} (once), {timestamp}, {id}, {url}; default {body}.",
+    "A template of {body} and {url} (each once), {timestamp}, {id}; default {body}.",
   ),
   headerConfig("timestamp_header", "Timestamp header", "The header of {timestamp}."),
   choiceConfig("timestamp_unit", "Timestamp unit", "Seconds or milliseconds; default s.", ["s", "ms"]),
@@ -60,8 +60,8 @@ function templateOf(config: Config): Template | null {
 }
 
 /**
- * What is wrong between settings: a template must sign the body, once, as all of it is work before anything
- * is known to be genuine; what else it names must come in a header.
+ * What is wrong between settings: a template must sign the body, and has body and address once, as all of it
+ * is work before anything is known to be genuine; what else it names must come in a header.
  */
 function checkTogether(config: Config): Fault[] {
   const pointer = "/config/signed_content";
@@ -71,10 +71,16 @@ function checkTogether(config: Config): Fault[] {
   const isSigned = names(template, "body");
   return [
     ...(isSigned ? [] : [{ pointer, detail: "The template must hold {body}." }]),
-    ...(repeats(template, "body") ? [{ pointer, detail: "{body} may stand in it only once." }] : []),
+    ...faultsOfRepeated(template, "body"),
+    ...faultsOfRepeated(template, "url"),
     ...faultsOfUnnamed(config, template, "timestamp"),
     ...faultsOfUnnamed(config, template, "id"),
   ];
+}
+
+function faultsOfRepeated(template: Template, name: "body" | "url"): Fault[] {
+  const pointer = "/config/signed_content";
+  return repeats(template, name) ? [{ pointer, detail: `{${name}} may stand in it only once.` }] : [];
 }
 
 /** What the template names must come in a header that is configured. */
@@ -173,8 +179,8 @@ export const german = {
   "The hash of the HMAC.": "Das Hash-Verfahren des HMAC.",
   "How the signature is written.": "Wie die Signatur geschrieben ist.",
   "What stands before the signature, for example sha256=.": "Was vor der Signatur steht, etwa sha256=.",
-  "A template of {body} (once), {timestamp}, {id}, {url}; default {body}.":
-    "Ein Muster aus {body} (einmal), {timestamp}, {id}, {url}; ohne Angabe {body}.",
+  "A template of {body} and {url} (each once), {timestamp}, {id}; default {body}.":
+    "Ein Muster aus {body} und {url} (je einmal), {timestamp}, {id}; ohne Angabe {body}.",
   "The header of {timestamp}.": "Der Header von {timestamp}.",
   "Seconds or milliseconds; default s.": "Sekunden oder Millisekunden; ohne Angabe s.",
   "The header that identifies a delivery.": "Der Header, der eine Zustellung kennzeichnet.",

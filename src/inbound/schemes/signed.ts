@@ -103,7 +103,7 @@ function valueOf(name: Name, request: InboundRequest, carried: Carried, secret: 
 
 /**
  * All work is done before anything is decided: time tells nothing. It is too much where a template that was
- * stored before `{body}` could stand only once, or that repeats an id or an address, makes a long text.
+ * stored before `{body}` and `{url}` could stand only once, or that repeats an id, makes a long text.
  */
 function verifySigned(rule: SignedRule, template: Template, proof: Proof, arrival: Arrival): Verdict {
   const { request, material } = arrival;

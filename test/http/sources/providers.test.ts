@@ -1,7 +1,9 @@
 /** The table of providers, and samples that are checked against a source. */
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { sign } from "@octokit/webhooks-methods";
 import Stripe from "stripe";
+import { limit } from "../../../src/core/limits.ts";
+import * as digest from "../../../src/inbound/digest.ts";
 import { listProviders } from "../../../src/inbound/providers.ts";
 import { appForFile } from "../../kit/for-file.ts";
 import { expectProblem, type Reply } from "../kit.ts";
@@ -69,6 +71,24 @@ describe("checking a sample", () => {
     const { id } = await createSource(app, "service");
     expectFault(await check(id, { url: "nowhere", headers: {}, body: "" }), "/url");
     expectFault(await check(id, {}), "/headers", "/body");
+  });
+
+  test("what no request to the door could carry is refused, before any scheme works on it", async () => {
+    const { id, secret } = await createSource(app, "gitlab");
+    const max = limit("sampleHeadBytesMax");
+    const url = (length: number) => "https://x.example.com/?".padEnd(length, "a&");
+    const sample = { headers: { "x-gitlab-token": secret }, body: "{}" };
+    const rest = Buffer.byteLength(`x-gitlab-token: ${secret}\r\n`);
+    using hmac = spyOn(digest, "hmac");
+    expectFault(await check(id, { ...sample, url: url(max + 1) }), "/url");
+    expectFault(await check(id, { ...sample, url: `${url(max - 1)}é` }), "/url");
+    expectFault(await check(id, { ...sample, url: url(max - rest + 1) }), "/headers");
+    const many = Object.fromEntries(Array.from({ length: max / 4 }, (_, nth) => [`h${nth}`, ""]));
+    expectFault(await check(id, { ...sample, headers: many }), "/headers");
+    expect(hmac).not.toHaveBeenCalled();
+    const longest = await check(id, { ...sample, url: url(max - rest) });
+    expect(longest.json as unknown).toEqual({ verified: true, reason: null });
+    expect(hmac).toHaveBeenCalled();
   });
 });
 
