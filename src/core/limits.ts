@@ -174,6 +174,11 @@ export const LIMITS = {
     unit: "count",
     why: "Described types stand in memory; large catalogues have some hundred.",
   },
+  eventTypesOfProjectBytesMax: {
+    value: 64 * MIB,
+    unit: "bytes",
+    why: "Schemas and examples of all types of a project, weighed as settings of endpoints: 1,000 of 64 KB. An ordinary type weighs 5 to 20 KB.",
+  },
   exampleBytesMax: { value: 64 * KIB, unit: "bytes", why: "An example for people and for test events." },
   externalIdLengthMax: { value: 256, unit: "characters", why: "Fits every id scheme in use." },
   consumerIdLengthMax: { value: 256, unit: "characters", why: "Fits every id scheme in use." },

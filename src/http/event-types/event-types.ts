@@ -1,8 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
-import { notFound, Problem } from "../../core/errors.ts";
+import { invalid, notFound, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import type { EventType } from "../../core/model.ts";
+import { eventTypeWeight, type NewEventType, WEIGHED_FIELDS } from "../../store/resources/event-types.ts";
 import { commitChange } from "../framework/commit.ts";
 import { inferenceRoute } from "./inference.ts";
 import { readEventTypeChange, readNewEventType } from "./input.ts";
@@ -63,6 +64,7 @@ function createRoute(services: Needs<"eventTypes" | "wallNow">): AnyRoute {
       return commitChange(context, {
         write() {
           requireRoomFor("eventTypesPerProjectMax", eventTypes.ofProject(caller.projectId), "/name");
+          requireWeight(services, fields, null);
           const made = eventTypes.insert(fields);
           if (made === null) throw new Problem("conflict", "There is an event type of this name.");
           return made;
@@ -72,6 +74,27 @@ function createRoute(services: Needs<"eventTypes" | "wallNow">): AnyRoute {
       });
     },
   });
+}
+
+/**
+ * Inside a write: throws 422 at the field that added most, where the project's types would weigh too much. A
+ * change that makes one lighter is always taken.
+ */
+function requireWeight(
+  { eventTypes }: Needs<"eventTypes">,
+  made: NewEventType,
+  before: EventType | null,
+): void {
+  const addedBy = (...fields: (typeof WEIGHED_FIELDS)[number][]) =>
+    eventTypeWeight(made, fields) - (before === null ? 0 : eventTypeWeight(before, fields));
+  const added = addedBy(...WEIGHED_FIELDS);
+  const { weight } = eventTypes.ofProject(made.projectId);
+  if (added <= 0 || weight + added <= limit("eventTypesOfProjectBytesMax")) return;
+  const [heaviest] = WEIGHED_FIELDS.toSorted((one, other) => addedBy(other) - addedBy(one));
+  throw invalid(
+    `/${heaviest}`,
+    "The event types of this project are too large together: their schemas and examples have many parts, or long texts.",
+  );
 }
 
 const listQuery = Type.Object(
@@ -165,7 +188,9 @@ function changeRoute(services: Needs<"eventTypes">): AnyRoute {
           let before: unknown;
           const made = eventTypes.update(caller.projectId, type.name, (current) => {
             before = eventTypeOf(current);
-            return readEventTypeChange(body, current);
+            const change = readEventTypeChange(body, current);
+            requireWeight(services, { ...current, ...change }, current);
+            return change;
           });
           if (made === null) throw notFound("event type");
           return { made, before };

@@ -1,6 +1,7 @@
 import { and, eq } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { EventType } from "../../core/model.ts";
+import { weightOf } from "../../core/json/weight.ts";
 import { limit } from "../../core/limits.ts";
 import { type ReadonlyShelf, Shelves } from "../../core/structures/shelf.ts";
 import { RecentMap } from "../../core/structures/recent-map.ts";
@@ -9,6 +10,17 @@ import { eventType as table } from "../schema.ts";
 import type { Store } from "../store.ts";
 
 export type NewEventType = Omit<EventType, "id">;
+
+/** Fields that may be long, or have many parts. */
+export const WEIGHED_FIELDS = ["schema", "example", "description", "group"] as const;
+
+/** What these fields of a type take in memory, about, also at rest. */
+export function eventTypeWeight(
+  type: NewEventType,
+  fields: readonly (typeof WEIGHED_FIELDS)[number][] = WEIGHED_FIELDS,
+): number {
+  return fields.reduce((sum, field) => sum + weightOf(type[field]), 0);
+}
 
 function compile(schema: unknown): EventSchema {
   const compiled = compileSchema(schema);
@@ -40,6 +52,7 @@ export class EventTypes {
     return this.#byName.get(projectId)?.get(name);
   }
 
+  /** In the order of their keys; what they weigh is what stands in their fields. */
   ofProject(projectId: number): ReadonlyShelf<EventType> {
     return this.#ofProject.of(projectId);
   }
@@ -95,7 +108,7 @@ export class EventTypes {
     const before = named.get(name);
     if (before) this.#drop(before);
     named.set(name, changed);
-    this.#ofProject.set(projectId, changed);
+    this.#ofProject.set(projectId, changed, eventTypeWeight(changed));
   }
 
   /** After the commit of its deletion, unless one of the same name was made since. */
