@@ -50,27 +50,37 @@ function readJson(bytes: Uint8Array): Body | null {
     : null;
 }
 
-/** The JSON text of one field: as it is where the field holds JSON by custom, else as a string. */
-function fieldText(name: string, value: string): string {
-  const holdsJson = JSON_FIELDS.has(name) && tryJson(value) !== null;
-  return holdsJson ? value.trim() : JSON.stringify(value);
+/** A value with its JSON text. */
+interface Spelled {
+  readonly value: unknown;
+  readonly text: string;
 }
 
-/** An object of fields from texts of JSON; a name that came again is an array. */
-function formBody(kind: "form" | "parts", fields: Fields<string>): Body {
-  const members = [...fields].map(([name, texts]) => {
-    const text = texts.length === 1 ? texts[0] : `[${texts.join(",")}]`;
-    return `${JSON.stringify(name)}:${text}`;
-  });
-  const text = `{${members.join(",")}}`;
-  return { kind, value: JSON.parse(text), text, data: text };
+/** One field: as it is where it holds JSON by custom, else a string. */
+function spelledField(name: string, value: string): Spelled {
+  const parsed = JSON_FIELDS.has(name) ? tryJson(value) : null;
+  return parsed ? { value: parsed.value, text: value.trim() } : { value, text: JSON.stringify(value) };
+}
+
+function joined(all: readonly Spelled[]): Spelled {
+  const [first] = all;
+  if (first && all.length === 1) return first;
+  return { value: all.map(({ value }) => value), text: `[${all.map(({ text }) => text).join(",")}]` };
+}
+
+/** An object of fields, each of which was parsed; a name that came again is an array. */
+function formBody(kind: "form" | "parts", fields: Fields<Spelled>): Body {
+  const members = [...fields].map(([name, values]) => [name, joined(values)] as const);
+  const text = `{${members.map(([name, field]) => `${JSON.stringify(name)}:${field.text}`).join(",")}}`;
+  const value: unknown = Object.fromEntries(members.map(([name, field]) => [name, field.value]));
+  return { kind, value, text, data: text };
 }
 
 function readFields(bytes: Uint8Array): Body | null {
   const fields = readForm(bytes);
   if (fields === null || fields.size === 0) return null;
   const texts = [...fields].map(
-    ([name, values]) => [name, values.map((value) => fieldText(name, value))] as const,
+    ([name, values]) => [name, values.map((value) => spelledField(name, value))] as const,
   );
   return formBody("form", new Map(texts));
 }
@@ -98,15 +108,16 @@ async function readParts(bytes: Uint8Array): Promise<Body | null> {
   const form = await new Response(bytes.slice(), { headers }).formData().catch(() => null);
   if (!form) return null;
   const fields = [...form].map(async ([name, value]) => {
-    const field = typeof value === "string" ? fieldText(name, value) : await fileText(value);
+    const field = typeof value === "string" ? spelledField(name, value) : await spelledFile(value);
     return [name, field] as const;
   });
   return formBody("parts", byName(await Promise.all(fields)));
 }
 
-async function fileText(file: File): Promise<string> {
+async function spelledFile(file: File): Promise<Spelled> {
   const base64 = Buffer.from(await file.arrayBuffer()).toString("base64");
-  return JSON.stringify({ filename: file.name, content_type: file.type, base64 });
+  const value = { filename: file.name, content_type: file.type, base64 };
+  return { value, text: JSON.stringify(value) };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Turns } from "../core/structures/turn-queue.ts";
 import type { Window } from "./window.ts";
 
 /**
@@ -135,6 +136,9 @@ export interface KeyReader {
   read(document: KeyDocument, isRenewal?: boolean): Promise<KeyAnswer>;
 }
 
+/** The turns in which a heavy body is read once it is verified. */
+export type ReadingTurns = Pick<Turns, "giveWay">;
+
 /** One value that the customer enters, for the API, its masking and the docs page. */
 export interface Field {
   readonly name: string;
@@ -241,6 +245,7 @@ export interface Provider {
     material: SourceMaterial,
     nowMs: number,
     keys?: KeyReader,
+    turns?: ReadingTurns,
   ): Promise<Reception>;
 }
 

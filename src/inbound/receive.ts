@@ -1,5 +1,6 @@
 import { hasNameTwice } from "../core/json/json.ts";
 import { limit } from "../core/limits.ts";
+import { isHeavy } from "../core/structures/turn-queue.ts";
 import { answerWithId } from "./answers.ts";
 import { isJsonContainer, readBody } from "./body.ts";
 import { hash, hmac } from "./digest.ts";
@@ -8,6 +9,7 @@ import { type Facts, readPath } from "./facts.ts";
 import type {
   InboundRequest,
   KeyReader,
+  ReadingTurns,
   Reception,
   RefusalReason,
   SourceMaterial,
@@ -22,6 +24,8 @@ import { UNSTATED_WINDOW } from "./window.ts";
 
 /** Stands in where no key documents can be read: every request that needs one is answered 503. */
 export const NO_KEYS: KeyReader = { read: () => Promise.resolve({ kind: "unavailable" }) };
+/** Stands in where nobody else waits for a turn. */
+export const NO_TURNS: ReadingTurns = { giveWay: () => Promise.resolve() };
 /** A longer identity is stored as its hash. */
 const DELIVERY_ID_LENGTH_MAX = 255;
 
@@ -30,9 +34,9 @@ type Genuine = Verdict & { kind: "verified" };
 /**
  * The verdict on one request: answered as a handshake, refused, or an event. The raw bytes are verified
  * before anything reads them, but for handshakes that come unsigned and signatures that stand inside
- * the body.
+ * the body. A heavy body is read in another turn than that of its verification.
  */
-export async function receiveBy(row: ProviderRow, arrived: Arrival): Promise<Reception> {
+export async function receiveBy(row: ProviderRow, arrived: Arrival, turns: ReadingTurns): Promise<Reception> {
   const request = row.unpack ? row.unpack(arrived.request) : arrived.request;
   if (!request) return { kind: "refused", reason: "malformed" };
   const arrival = { ...arrived, request };
@@ -43,6 +47,8 @@ export async function receiveBy(row: ProviderRow, arrived: Arrival): Promise<Rec
   if (request.method !== "POST") return { kind: "refused", reason: "wrong_method" };
   if (verdict.kind === "refused") return { kind: "refused", reason: reasonOf(verdict.reason, arrival) };
   if (verdict.kind === "unavailable") return verdict;
+  // What is read below costs as much as what was verified.
+  if (isHeavy(request.body.length)) await turns.giveWay(request.body.length);
   const facts = await factsOf(arrival, verdict);
   if (isAmbiguous(row, verdict, facts)) return { kind: "refused", reason: "malformed" };
   return judgeVerified(row, facts);
@@ -72,7 +78,7 @@ function reasonOf(reason: RefusalReason, arrival: Arrival): RefusalReason {
 }
 
 async function factsOf(arrival: Arrival, verdict: Genuine): Promise<Facts> {
-  const body = await readBody(arrival.request.body);
+  const body = verdict.body ?? (await readBody(arrival.request.body));
   const { claims = {}, signedHeaders = {}, reading } = verdict;
   return { arrival, body, claims, signedHeaders, reading };
 }

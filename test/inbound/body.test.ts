@@ -70,6 +70,24 @@ test.each([
   expect(await dataOf(formOf(most + 1))).toBe(JSON.stringify({ raw: formOf(most + 1) }));
 });
 
+test("paths are read from what the text of a form's fields spells", async () => {
+  const form =
+    'b=x+y&a=1&a=2&__proto__=p&7=n&payload=%20{"z":[1,{"__proto__":2}],"z":3}&payload={&json=[1.0]&=';
+  const parts = ["a", "__proto__", "json"].map(
+    (name) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n[1]\r\n`,
+  );
+  const file = '--b\r\nContent-Disposition: form-data; name="a"; filename="f"\r\n\r\nx\r\n--b--\r\n';
+  for (const [kind, body] of [
+    ["form", form],
+    ["parts", `${parts.join("")}${file}`],
+  ] as const) {
+    const read = await readBody(new TextEncoder().encode(body));
+    expect(read.kind).toBe(kind);
+    expect(JSON.stringify(read.value)).toBe(JSON.stringify(JSON.parse(read.text)));
+    expect(read.value).toStrictEqual(JSON.parse(read.text));
+  }
+});
+
 test("whatever else a signed body is, it is kept as raw text", async () => {
   const tooDeep = "[".repeat(65) + "]".repeat(65);
   const deepest = "[".repeat(64) + "]".repeat(64);

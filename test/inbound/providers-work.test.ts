@@ -6,10 +6,12 @@ import { describe, expect, spyOn, test } from "bun:test";
 import { readBody } from "../../src/inbound/body.ts";
 import type { Facts } from "../../src/inbound/facts.ts";
 import { masked } from "../../src/inbound/mask.ts";
-import { PROVIDER_ROWS } from "../../src/inbound/providers.ts";
+import { findProvider, PROVIDER_ROWS } from "../../src/inbound/providers.ts";
+import type { InboundRequest } from "../../src/inbound/provider.ts";
+import { limit } from "../../src/core/limits.ts";
 import { isObject } from "../../src/core/json/value.ts";
 import { CASES } from "./cases.ts";
-import { headersOf, keysOf, materialOf, NOW_MS, textOf, withBody } from "./kit.ts";
+import { headersOf, keysOf, materialOf, NOW_MS, requestOf, textOf, withBody } from "./kit.ts";
 import { genuine, materialFor, outcome } from "./outcome.ts";
 
 const PARTS = 2000;
@@ -70,6 +72,74 @@ describe("a signed body of very many parts is read a few times, and its parts ar
     expect((parsed + copied) / facts.body.text.length).toBeLessThan(TIMES_MAX);
     // A reviver is asked about each part.
     expect(parse.mock.calls.filter(([, reviver]) => reviver !== undefined)).toEqual([]);
+  });
+});
+
+/** Sends the body of a case with very many parts in it, which its proof does not cover. */
+async function bodyParsesOf(key: string, swell: (request: InboundRequest) => InboundRequest) {
+  const request = swell(await genuine(key));
+  using parse = spyOn(JSON, "parse");
+  const kind = await outcome(key, request, materialFor(key));
+  // What is no JSON, as a form, ends at its first character.
+  const whole = parse.mock.calls.filter((_, at) => parse.mock.results[at]?.type === "return");
+  const parsed = whole.reduce((sum, [text]) => sum + text.length, 0);
+  return { kind, times: Number((parsed / request.body.length).toFixed(1)) };
+}
+
+const PADDING = JSON.stringify(Array.from({ length: PARTS }, () => []));
+const padded = (request: InboundRequest) =>
+  withBody(
+    request,
+    textOf(request).replace("{", () => `{"padding":${PADDING},`),
+  );
+
+/** The same in a form, of which one field holds JSON. */
+function asForm(request: InboundRequest): InboundRequest {
+  const [text = ""] = /\{.*\}/.exec(textOf(padded(request))) ?? [];
+  return withBody(request, `json=${text.replaceAll("+", "%2B").replaceAll("&", "%26")}`);
+}
+
+describe("a body in which its proof stands is parsed once, for the proof and for what is read then", () => {
+  test.each([
+    ["mailgun", padded],
+    ["dropbox_sign", padded],
+    ["dropbox_sign", asForm],
+  ] as const)("%s", async (key, swell) => {
+    expect(await bodyParsesOf(key, swell)).toEqual({ kind: "event", times: 1 });
+  });
+
+  test("one that is forged too", async () => {
+    const forge = (request: InboundRequest) =>
+      withBody(request, textOf(padded(request)).replace(/("event_hash":")./, "$1x"));
+    expect(await bodyParsesOf("dropbox_sign", forge)).toEqual({ kind: "bad_signature", times: 1 });
+  });
+});
+
+describe("a heavy body is read in another turn than that of its verification", () => {
+  /** How often it was parsed before each turn that it gave away. */
+  async function parsesAtTurns(length: number, token = "the token"): Promise<number[]> {
+    const body = JSON.stringify({ text: "x".repeat(length) });
+    const request = requestOf({ body, headers: { "x-service-token": token } });
+    using parse = spyOn(JSON, "parse");
+    const found: number[] = [];
+    const giveWay = (bytes?: number) => {
+      expect(bytes).toBe(body.length);
+      found.push(parse.mock.calls.length);
+      return Promise.resolve();
+    };
+    await findProvider("service")?.receive(request, materialOf(["the token"]), NOW_MS, keysOf(null), {
+      giveWay,
+    });
+    return found;
+  }
+
+  test("a genuine one", async () => {
+    expect(await parsesAtTurns(limit("lightBodyBytesMax"))).toEqual([0]);
+    expect(await parsesAtTurns(1000)).toEqual([]);
+  });
+
+  test("a stranger takes no turns", async () => {
+    expect(await parsesAtTurns(limit("lightBodyBytesMax"), "another token")).toEqual([]);
   });
 });
 

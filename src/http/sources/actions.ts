@@ -18,7 +18,7 @@ import { sourceExample, sourceOf, sourceRotationShape, sourceShape } from "./sha
 
 /** What can be done with a source beyond reading and changing it. */
 export function sourceActionRoutes(
-  services: Needs<"ids" | "sources" | "baseUrl" | "wallNow">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "wallNow" | "store" | "tenants">,
   monitor: SourceMonitor,
   keys: KeyCache,
 ): AnyRoute[] {
@@ -164,7 +164,7 @@ const sampleShape = Type.Object(
 );
 
 function verifySampleRoute(
-  services: Needs<"ids" | "sources" | "baseUrl" | "wallNow">,
+  services: Needs<"ids" | "sources" | "baseUrl" | "wallNow" | "store" | "tenants">,
   keys: KeyCache,
 ): AnyRoute {
   return route({

@@ -1,6 +1,7 @@
 import type { Source } from "../../core/model.ts";
 import type { KeyCache } from "../../inbound/keys.ts";
 import type { InboundRequest, Reception } from "../../inbound/provider.ts";
+import { turnsOf } from "../../store/project-turns.ts";
 import type { Needs } from "../framework/services.ts";
 import { providerOf } from "./change.ts";
 import { materialOf } from "./material.ts";
@@ -10,15 +11,16 @@ import { materialOf } from "./material.ts";
  * another time. Nothing is stored, and nothing counted.
  */
 export async function receptionOf(
-  { wallNow }: Needs<"wallNow">,
+  services: Needs<"wallNow" | "store" | "tenants">,
   keys: KeyCache,
   source: Source,
   request: InboundRequest,
-  at = wallNow(),
+  at = services.wallNow(),
 ): Promise<Reception> {
   const provider = providerOf(source);
-  const material = materialOf(provider, source, wallNow());
-  const reception = await provider.receive(request, material, at, keys.readerFor(source.id));
+  const material = materialOf(provider, source, services.wallNow());
+  const turns = turnsOf(services, source.projectId);
+  const reception = await provider.receive(request, material, at, keys.readerFor(source.id), turns);
   const isEarly = reception.kind === "event" && provider.isAwaiting(material);
   return isEarly ? { kind: "refused", reason: "awaiting_secret" } : reception;
 }

@@ -22,7 +22,7 @@ async function compare(arrival: Arrival): Promise<Comparison | RefusalReason> {
   if (!time || !type || !signature) return "missing_header";
   const fault = faultOfTime(time, "s", WINDOW, arrival);
   if (fault !== null) return fault;
-  return { given: [signature], expected: (secret) => [hmac("sha256", secret, [time, type], "hex")] };
+  return { body, given: [signature], expected: (secret) => [hmac("sha256", secret, [time, type], "hex")] };
 }
 
 const CHECKS = "HMAC with SHA-256 in hex, inside the body, over the event's time and type";

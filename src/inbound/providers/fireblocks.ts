@@ -66,7 +66,7 @@ async function judgeWorkspace({ request, material }: Arrival): Promise<Verdict> 
   const wanted = material.config["workspace_id"];
   if (typeof wanted !== "string") return VERIFIED;
   const body = await readBody(request.body);
-  return readPath(body, "workspaceId") === wanted ? VERIFIED : refused("unknown_key");
+  return readPath(body, "workspaceId") === wanted ? { kind: "verified", body } : refused("unknown_key");
 }
 
 async function verify(arrival: Arrival): Promise<Verdict> {

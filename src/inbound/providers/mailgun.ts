@@ -21,7 +21,8 @@ async function compare(arrival: Arrival): Promise<Comparison | RefusalReason> {
   if (!timestamp || !token || !signature) return "missing_header";
   const fault = faultOfTime(timestamp, "s", WINDOW, arrival);
   if (fault !== null) return fault;
-  return { given: [signature], expected: (secret) => [hmac("sha256", secret, [timestamp, token], "hex")] };
+  const expected = (secret: string) => [hmac("sha256", secret, [timestamp, token], "hex")];
+  return { body, given: [signature], expected };
 }
 
 const CHECKS = "HMAC with SHA-256 in hex, inside the body, over its timestamp and token";

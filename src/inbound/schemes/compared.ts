@@ -1,4 +1,5 @@
 import { hmac, isAnySame } from "../digest.ts";
+import type { Body } from "../body.ts";
 import type { RefusalReason } from "../provider.ts";
 import { type SecretForm, textSecret } from "../secrets.ts";
 import type { Window } from "../window.ts";
@@ -21,6 +22,7 @@ export interface Comparison {
   readonly signedHeaders?: SignedHeaders;
   /** See `Verdict`. */
   readonly needsJson?: boolean;
+  readonly body?: Body;
   readonly given: readonly string[];
   expected(secret: string): readonly string[];
 }
@@ -47,8 +49,8 @@ function judge(comparison: Comparison, secrets: readonly string[]): Verdict {
   );
   if (secrets.length === 0) return refused("awaiting_secret");
   if (!isGenuine) return refused("bad_signature");
-  const { signedHeaders, needsJson } = comparison;
-  return { kind: "verified", signedHeaders, needsJson };
+  const { signedHeaders, needsJson, body } = comparison;
+  return { kind: "verified", signedHeaders, needsJson, body };
 }
 
 function decide(

@@ -1,5 +1,6 @@
 import { isWithin, narrowed, readTimestamp, type TimestampUnit, type Window } from "../window.ts";
 import type { InboundRequest, KeyReader, RefusalReason, SourceMaterial } from "../provider.ts";
+import type { Body } from "../body.ts";
 import type { Reading } from "../template.ts";
 
 /** A request that came, with what verifies it. */
@@ -23,6 +24,8 @@ export type Verdict =
       readonly needsJson?: boolean | undefined;
       /** Where it could be cut elsewhere: how it was read, and the only way in which it is read again. */
       readonly reading?: Reading | undefined;
+      /** The body, where the proof stands in it and it had to be read: so it is read once. */
+      readonly body?: Body | undefined;
     }
   | { readonly kind: "refused"; readonly reason: RefusalReason }
   | { readonly kind: "unavailable"; readonly reason: string };

@@ -1,10 +1,11 @@
 /** The door for providers, over the whole service; GitHub and Stripe sign by their own packages. */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import examples from "@octokit/webhooks-examples";
 import { sign } from "@octokit/webhooks-methods";
 import Stripe from "stripe";
+import { TurnQueue } from "../../../src/core/structures/turn-queue.ts";
 import { startApp } from "../../kit/app.ts";
 import { appForFile, receiverForFile } from "../../kit/for-file.ts";
 import { verifyDelivery } from "../../kit/receiver.ts";
@@ -15,6 +16,23 @@ const app = appForFile();
 const receiver = receiverForFile();
 
 describe("a verified request", () => {
+  test("of a heavy body goes on in another turn, among those of its source's project", async () => {
+    const source = await createSource(app, "service");
+    using giveWay = spyOn(TurnQueue.prototype, "giveWay");
+    // The event has less: white space between tokens is left out.
+    const body = `{ "id": 1, "text": "${"x".repeat(100_000)}" }`;
+    const turnsWith = async (token: string, status: number) => {
+      giveWay.mockClear();
+      const reply = await knock(app, source.ingest_path, body, { "x-service-token": token });
+      expect(reply.status).toBe(status);
+      return giveWay.mock.calls
+        .filter(([bytes]) => bytes === body.length)
+        .map(([, owner]) => owner?.names[1]);
+    };
+    expect(await turnsWith(source.secret, 200)).toEqual([expect.stringMatching(/^project:\d+$/)]);
+    expect(await turnsWith("another", 401)).toEqual([]);
+  });
+
   test("becomes an event of the provider's namespace, and goes out signed", async () => {
     const source = await createSource(app, "service", { consumer_id: "acme" });
     const endpoint = await app.live.create<{ secret: string }>("/v1/endpoints", {
