@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { addUnknownField, type Fault, FAULTS_MAX, invalid, invalidAll, Problem } from "../../core/errors.ts";
+import { addUnknownField, type Fault, FAULTS_MAX, invalid, invalidAll } from "../../core/errors.ts";
 import { type Span } from "../../core/json/json.ts";
 import { isObject } from "../../core/json/value.ts";
 import { cutList, type CutText } from "../../core/json/cut.ts";
@@ -7,7 +7,7 @@ import { limit } from "../../core/limits.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { Incoming } from "../../pipeline/pipeline.ts";
 import { decodeJson, parseText } from "../framework/request-body.ts";
-import { dataOf, newEventShape, readFields, requireDepth } from "./input.ts";
+import { dataOf, eventTooLarge, newEventShape, readFields, requireDepth, requireEventSize } from "./input.ts";
 
 /**
  * Reads a batch. It may be eight times as long as an event, so it is never parsed as a whole: its events are
@@ -67,7 +67,8 @@ async function cut(text: string, turns: Turns): Promise<CutText> {
 /** The body around its events: an object with nothing but a list of the right length. */
 function requireWhole(rest: string, elements: readonly Span[], bytes: Uint8Array): void {
   const last = elements.at(-1);
-  if (last !== undefined && last.end - last.start > EVENTS.lengthMax) throw tooLarge(elements.length - 1);
+  if (last !== undefined && last.end - last.start > EVENTS.lengthMax)
+    throw eventTooLarge(`/events/${elements.length - 1}`);
   if (elements.length > EVENTS.countMax) throw invalidAll([EXPECTED_EVENTS]);
   if (rest.length > limit("eventBodyBytesMax")) {
     throw invalid("", "Expected an object with `events` alone, and little white space.");
@@ -98,20 +99,9 @@ async function parseAll(
   for (const [at, { start, end }] of elements.entries()) {
     await turns.giveWay(end - start);
     const element = text.slice(start, end);
-    requireSize(element, at);
+    requireEventSize(element, `/events/${at}`);
     requireDepth(element, LEVELS_ABOVE);
     await turns.giveWay(end - start);
     take(parseText(element, bytes, `/events/${at}`), at);
   }
-}
-
-function requireSize(text: string, at: number): void {
-  const max = limit("eventBodyBytesMax");
-  if (text.length * 3 > max && Buffer.byteLength(text) > max) throw tooLarge(at);
-}
-
-function tooLarge(at: number): Problem {
-  const detail = `An event may have at most ${limit("eventBodyBytesMax")} bytes.`;
-  const errors = [{ pointer: `/events/${at}`, detail }];
-  return new Problem("payload_too_large", "An event of the batch is too large.", { errors });
 }

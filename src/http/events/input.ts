@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { addUnknownField, type Fault, invalid, invalidAll } from "../../core/errors.ts";
+import { addUnknownField, type Fault, invalid, invalidAll, Problem } from "../../core/errors.ts";
 import { isEventType } from "../../core/event-type.ts";
 import { depthOf, memberSpan, minify } from "../../core/json/json.ts";
 import { isObject } from "../../core/json/value.ts";
@@ -78,14 +78,29 @@ function readWhole(text: string, bytes: Uint8Array, now: number): Incoming {
 
 /**
  * The event that stands under `name` in a body which was parsed and checked before; `value` is it, parsed.
- * Throws 422 with all faults.
+ * Throws 422 with all faults, and 413 where it is larger than an event may be.
  */
 export function readInnerEvent(bytes: Uint8Array, name: string, value: unknown, now: number): Incoming {
   const faults: Fault[] = [];
   const event = readFields(value, `/${name}`, now, faults);
   if (event === null) throw invalidAll(faults);
   const text = decodeJson(bytes);
-  return { ...event, data: dataOf(text, memberSpan(text, name)?.start ?? 0) };
+  const { start = 0, end = 0 } = memberSpan(text, name) ?? {};
+  requireEventSize(text.slice(start, end), `/${name}`);
+  return { ...event, data: dataOf(text, start) };
+}
+
+/** Throws 413 where the text of an event, which stands at `pointer` in a body, is larger than one may be. */
+export function requireEventSize(text: string, pointer: string): void {
+  const max = limit("eventBodyBytesMax");
+  if (text.length * 3 > max && Buffer.byteLength(text) > max) throw eventTooLarge(pointer);
+}
+
+export function eventTooLarge(pointer: string): Problem {
+  const detail = `An event may have at most ${limit("eventBodyBytesMax")} bytes.`;
+  return new Problem("payload_too_large", "An event in the body is too large.", {
+    errors: [{ pointer, detail }],
+  });
 }
 
 function textOf(bytes: Uint8Array): string {

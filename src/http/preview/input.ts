@@ -113,8 +113,8 @@ export function requireOneSubject({ event, event_id: eventId, last }: PreviewBod
 
 /**
  * The one event of a preview. A pasted one is of its own `consumer_id`; without one it is of the caller's
- * consumer or, where an endpoint is named, of the endpoint's. Throws 422, and 404 for an event that the
- * caller does not see.
+ * consumer or, where an endpoint is named, of the endpoint's. Throws 422, 413 for one that is larger than an
+ * event may be, and 404 for an event that the caller does not see.
  */
 export function readSubject(
   services: Needs<"ids" | "events" | "wallNow">,

@@ -29,6 +29,9 @@ export function previewRoutes(
 }
 
 const LONGEST_SECONDS = 60;
+/** An event with filter and transformations, and their names: one turn has the parse of it all. */
+const BODY_MAX_BYTES =
+  limit("eventBodyBytesMax") + limit("filterBytesMax") + limit("transformationsBytesMax") + 1024;
 
 const bodyShape = Type.Object(
   {},
@@ -90,7 +93,7 @@ function previewRoute(services: Needs<"ids" | "endpoints" | "events" | "index" |
     longWork: "always",
     audit: "It changes nothing.",
     body: previewShape,
-    bodyMaxBytes: limit("eventBodyBytesMax") + limit("managementBodyBytesMax"),
+    bodyMaxBytes: BODY_MAX_BYTES,
     bodyExample: { last: 100, filter: { data: { total: { $gte: 100 } } } },
     waitMaxSeconds: LONGEST_SECONDS,
     answers: {

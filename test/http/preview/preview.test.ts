@@ -1,5 +1,6 @@
 /** POST /v1/endpoints/preview: on a pasted event, on a stored one, and over the newest stored events. */
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { limit } from "../../../src/core/limits.ts";
 import { TurnQueue } from "../../../src/core/structures/turn-queue.ts";
 import { compileTransformations } from "../../../src/core/transform/transform.ts";
 import { tryOn } from "../../../src/http/preview/run.ts";
@@ -21,6 +22,32 @@ test("a large pasted event is read as text in another turn than that of its pars
   await bench.take("POST", "/v1/endpoints/preview", { event });
   const bytes = Buffer.byteLength(JSON.stringify({ event }));
   expect(giveWay.mock.calls.filter(([asked]) => asked === bytes)).toHaveLength(1);
+});
+
+/** An event of so many bytes, some of which are two to a character. */
+function eventOf(bytes: number): string {
+  const [before, after] = ['{"type":"a.b","data":{"text":"é', '"}}'];
+  return before + "x".repeat(bytes - Buffer.byteLength(before + after)) + after;
+}
+
+test("a pasted event is no larger than a published one, and a body little larger than that", async () => {
+  const max = limit("eventBodyBytesMax");
+  const filter = { data: { n: { $in: Array.from({ length: 250 }, () => "x".repeat(60)) } } };
+  const transformations = [{ op: "set", path: "data.n", value: "x".repeat(65_400) }];
+  const ask = (event: string, rest: object = {}) =>
+    bench.request("POST", "/v1/endpoints/preview", {
+      body: `{"event":${event},${JSON.stringify({ filter: null, ...rest }).slice(1)}`,
+      headers: { "content-type": "application/json" },
+    });
+  expect((await ask(eventOf(max), { filter, transformations })).status).toBe(200);
+  using parse = spyOn(JSON, "parse");
+  const larger = await ask(eventOf(max + 1));
+  expectProblem(larger, 413, "payload_too_large");
+  expect(larger.json.errors?.map(({ pointer }) => pointer)).toEqual(["/event"]);
+  const parsedOf = () => parse.mock.calls.filter(([text]) => text.length > max / 2).length;
+  expect(parsedOf()).toBe(1);
+  expectProblem(await ask(eventOf(1.25 * max)), 413, "payload_too_large");
+  expect(parsedOf()).toBe(1);
 });
 
 interface Sample {
