@@ -35,6 +35,12 @@ interface Closed {
   sources: (Source | null)[];
 }
 
+/** How far events are closed: of one with very many deliveries, those up to `last` are. */
+interface Walked {
+  eventId: number;
+  last: number;
+}
+
 /**
  * Forgets events and consumers for good. A consumer is forgotten step by step, each step slice by slice, and
  * each slice finds by itself what is left: cut short at any moment, it goes on at the next start. SQLite
@@ -116,10 +122,11 @@ export class Eraser {
     const { index, removal, store } = this.parts.data;
     // Else entries that are still in memory would be written of an event that is gone.
     await index.settle();
-    for (;;) {
-      const open = await store.write(() => removal.close(eventId));
+    for (let after: number | undefined = eventId; after !== undefined; ) {
+      const from: number = after;
+      const open: HeldDelivery[] = await store.write(() => removal.close(eventId, from));
       this.forget(open);
-      if (open.length === 0) return;
+      after = open.at(-1)?.id;
     }
   }
 
@@ -131,7 +138,7 @@ export class Eraser {
     const { events, removal } = this.parts.data;
     if (events.get(eventId) === null) return null;
     const held: HeldDelivery[] = [];
-    for (let open = removal.close(eventId); open.length > 0; open = removal.close(eventId))
+    for (let open = removal.close(eventId); open.length > 0; open = removal.close(eventId, open.at(-1)?.id))
       held.push(...open);
     removal.securely(() => removal.remove(eventId));
     return held;
@@ -169,12 +176,14 @@ export class Eraser {
   async *#erase(erasure: Erasure): AsyncGenerator<number, void> {
     const { keptAnswers, index } = this.parts.data;
     let events = 0;
+    let walked: Walked = { eventId: 0, last: 0 };
     const steps: (() => Promise<boolean>)[] = [
       () => this.#dropPortalLinks(erasure),
       async () => {
-        const gone = await this.#eraseEvents(erasure);
-        events += gone ?? 0;
-        return gone !== null;
+        const slice = await this.#eraseEvents(erasure, walked);
+        if (slice === null) return false;
+        ({ events, walked } = slice);
+        return true;
       },
       () => this.#dropReplays(erasure),
       () => this.#dropEndpoints(erasure),
@@ -211,35 +220,39 @@ export class Eraser {
     return true;
   }
 
-  /** How many events a slice removed; null when none were left. */
-  async #eraseEvents(erasure: Erasure): Promise<number | null> {
+  /** How many events a slice removed, and how far it came; null when none were left. */
+  async #eraseEvents(erasure: Erasure, before: Walked): Promise<{ events: number; walked: Walked } | null> {
     const { erasures, index } = this.parts.data;
     const list = index.labels.find(erasure.projectId, LABELS.consumer, erasure.consumerId);
     if (list === null) return null;
     const keys = index.above([list], 0, limit("sliceRows")).filter((key) => key <= erasure.last);
     if (keys.length === 0) return null;
-    const { events, held } = await this.#write(() => {
-      const erased = this.#eraseSome(keys, list);
+    const { events, held, walked } = await this.#write(() => {
+      const erased = this.#eraseSome(keys, list, before);
       erasures.advance(erasure.id, erased.events, erased.deliveries);
       return erased;
     });
     this.forget(held);
-    return events;
+    return { events, walked };
   }
 
   /**
    * Inside a write: as many of these events as one transaction should hold; those with open deliveries are
    * closed first.
    */
-  #eraseSome(keys: readonly number[], list: number) {
+  #eraseSome(keys: readonly number[], list: number, before: Walked) {
     const { index, removal } = this.parts.data;
-    const erased = { events: 0, deliveries: 0, held: [] as HeldDelivery[] };
+    const erased = { events: 0, deliveries: 0, held: [] as HeldDelivery[], walked: before };
     for (let cost = 0, at = 0; at < keys.length && cost < limit("sliceRows"); at++) {
       const key = keys[at] ?? 0;
-      const open = removal.close(key);
+      const open = removal.close(key, key === before.eventId ? before.last : key);
       cost += 1 + open.length;
       erased.held.push(...open);
-      if (open.length > 0) continue;
+      const last = open.at(-1)?.id;
+      if (last !== undefined) {
+        erased.walked = { eventId: key, last };
+        continue;
+      }
       const removed = removal.remove(key);
       index.remove(list, key);
       cost += removed.cost;

@@ -208,13 +208,13 @@ export class Retention {
   #unfetched(eventId: number): HeldDelivery[] {
     const { endpoints, removal } = this.parts.data;
     const found: HeldDelivery[] = [];
-    let open = removal.openOf(eventId);
+    let open = removal.openOf(eventId, eventId);
     while (open.length > 0 && found.length < limit("sliceRows")) {
       for (const delivery of open) {
         const endpoint = endpoints.get(delivery.endpointId);
         if (endpoint !== undefined && this.parts.expires(endpoint)) found.push(delivery);
       }
-      open = removal.openOf(eventId, open.at(-1)?.id);
+      open = removal.openOf(eventId, open.at(-1)?.id ?? eventId);
     }
     return found;
   }

@@ -55,13 +55,15 @@ export class Removal {
   }
 
   /**
-   * Inside a write: ends a slice of the event's open deliveries, and the fan-out that would make more of
-   * them. Answers those that their actors have to forget; none: it may be removed.
+   * Inside a write: ends a slice of the event's open deliveries, of those behind `after` first, and the
+   * fan-out that would make more. Answers those that their actors have to forget; none: it may be removed.
    */
-  close(eventId: number): HeldDelivery[] {
+  close(eventId: number, after = eventId): HeldDelivery[] {
     const event = this.#statements.event.get(eventId);
     if (event) this.parts.fanouts.callOff(event.project_id, eventId);
-    const open = this.openOf(eventId);
+    const behind = this.openOf(eventId, after);
+    // A replay may have opened one again that was passed already.
+    const open = behind.length > 0 || after === eventId ? behind : this.openOf(eventId, eventId);
     for (const { id } of open) this.parts.deliveries.cancel(id);
     return open;
   }
@@ -83,7 +85,7 @@ export class Removal {
   }
 
   /** Open deliveries of an event with keys above this one, up to a slice, in the order of their keys. */
-  openOf(eventId: number, after = eventId): HeldDelivery[] {
+  openOf(eventId: number, after: number): HeldDelivery[] {
     return this.#statements.openOf.all(eventId, limit("sliceRows"), after);
   }
 

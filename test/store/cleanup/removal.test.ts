@@ -70,3 +70,19 @@ test("notes of a delivery that leaves its event go slice by slice before it", as
   }
   expect(left).toEqual([150, 50, 0]);
 });
+
+test("what was opened again behind a slice that ended it is ended before the event counts as closed", async () => {
+  await using api = await startApi();
+  const endpoints: string[] = [];
+  for (let n = 0; n < 2; n++)
+    endpoints.push((await api.endpoint({ url: api.receiver.url("p"), status: "paused" })).publicId);
+  const { id } = await api.publish("a.b");
+  const eventId = api.services.ids.decode("evt", id) ?? 0;
+  const { removal, store } = api.data;
+  const close = (after?: number) => store.write(() => removal.close(eventId, after).map((one) => one.id));
+  const closed = await close();
+  expect(closed).toHaveLength(2);
+  const replay = { endpoint_ids: endpoints.slice(0, 1) };
+  expect((await api.call("POST", `/v1/events/${id}/replay`, replay)).status).toBe(202);
+  expect([await close(closed[1]), await close(closed[0])]).toEqual([[closed[0] ?? 0], []]);
+});
