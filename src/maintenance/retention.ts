@@ -16,6 +16,8 @@ const DAY_MS = 24 * HOUR_MS;
 const PROJECTS_A_TURN = 250;
 /** Events that one turn looks at: with deliveries and attempts, as many as a transaction should remove. */
 const EVENTS_A_TURN = 100;
+/** Deliveries that one turn asks, or those of one event: about a millisecond. */
+const DELIVERIES_A_TURN = 5000;
 
 const PARTS: readonly KeptPart[] = ["bodies", "attempts"];
 
@@ -39,24 +41,22 @@ export interface RetentionParts {
   expires: (endpoint: Endpoint) => boolean;
 }
 
-/** What became of a slice. */
-interface Cleared {
-  /** The last event that was looked at. */
-  reached: number;
-  removed: number;
-  expired: HeldDelivery[];
-}
-
-/** How far parts of events went. */
+/** How far a walk came. */
 interface Begun {
-  /** The last event that has lost its part whole. */
+  /** The last event that is done with. */
   reached: number;
-  /** The event that is under way, and its last delivery that is done. */
+  /** The event that is under way, and its last delivery that is done; it is not asked again meanwhile. */
   event: number;
   delivery: number;
 }
 
 const NONE_BEGUN: Begun = { reached: 0, event: 0, delivery: 0 };
+
+/** What became of a slice. */
+interface Cleared extends Begun {
+  removed: number;
+  expired: HeldDelivery[];
+}
 
 /**
  * Removes events that are older than their account's plan keeps them, with all that hangs on them; never one
@@ -148,12 +148,13 @@ export class Retention {
   async #clear(project: Project, control: JobControl): Promise<number> {
     const before = firstKeyAt(this.#keptSince(project));
     let removed = 0;
+    let begun = NONE_BEGUN;
     while (!control.isStopping()) {
       const after = this.#reached.get(project.id) ?? 0;
       const keys = this.parts.data.ages.oldest(project.id, after, before, EVENTS_A_TURN);
-      const last = keys.at(-1);
-      if (last === undefined) break;
-      const cleared = await this.#clearSlice(project.id, keys, last);
+      if (keys.length === 0) break;
+      const cleared = await this.#clearSlice(project.id, keys, begun);
+      begun = cleared;
       this.#reached.set(project.id, cleared.reached);
       removed += cleared.removed;
       for (const { endpointId, id } of cleared.expired) this.parts.actors.forget(endpointId, id);
@@ -163,60 +164,83 @@ export class Retention {
   }
 
   /** Removes what is due of a slice. A slice of which nothing is due costs no write. */
-  async #clearSlice(projectId: number, keys: readonly number[], last: number): Promise<Cleared> {
-    const { ages, store } = this.parts.data;
-    const due = keys.filter((key) => this.#isDue(key, ages.of(key)));
-    if (due.length === 0) return { reached: last, removed: 0, expired: [] };
-    const cleared = await store.write(() => this.#remove(projectId, due));
+  async #clearSlice(projectId: number, keys: readonly number[], begun: Begun): Promise<Cleared> {
+    const { due, last } = this.#look(keys, begun, (key, age) =>
+      age.open > 0 ? this.#unfetched(key, key, 1).length > 0 : this.#isOver(age),
+    );
+    if (due.length === 0) return { ...NONE_BEGUN, reached: last, removed: 0, expired: [] };
+    const cleared = await this.parts.data.store.write(() => this.#remove(projectId, due, begun));
     return cleared.reached === due.at(-1) ? { ...cleared, reached: last } : cleared;
   }
 
+  /**
+   * The events that are due of the first of these, as many as a turn asks, and the last that was asked. One
+   * that is under way is due, and alone: with it the write has enough to do.
+   */
+  #look(keys: readonly number[], { event }: Begun, isDue: (key: number, age: EventAge) => boolean) {
+    const looked = { due: [] as number[], last: 0 };
+    for (let asked = 0, at = 0; at < keys.length && asked < DELIVERIES_A_TURN; at++) {
+      const key = keys[at] ?? 0;
+      looked.last = key;
+      if (key === event) return { ...looked, due: [key] };
+      const age = this.parts.data.ages.of(key);
+      asked += age.deliveries;
+      if (isDue(key, age)) looked.due.push(key);
+    }
+    return looked;
+  }
+
   /** Inside a write: as many of these events as one transaction should hold; each is looked at once more. */
-  #remove(projectId: number, keys: readonly number[]): Cleared {
+  #remove(projectId: number, keys: readonly number[], from: Begun): Cleared {
     const { ages, index, removal } = this.parts.data;
-    const cleared: Cleared = { reached: 0, removed: 0, expired: [] };
+    const cleared: Cleared = { ...NONE_BEGUN, removed: 0, expired: [] };
     for (let cost = 0, at = 0; at < keys.length && cost < limit("sliceRows"); at++) {
       const key = keys[at] ?? 0;
-      const age = ages.of(key);
-      cleared.reached = key;
+      const age = key === from.event ? null : ages.of(key);
       cost++;
-      if (!this.#isDue(key, age)) continue;
-      if (age.open > 0) {
-        const expired = this.#expire(key);
+      if (age === null || age.open > 0) {
+        const expired = this.#expire(key, age === null ? from.delivery : key);
         cost += expired.length;
         cleared.expired.push(...expired);
+        const { id: delivery } = expired[limit("sliceRows") - 1] ?? {};
         // The event may have more such deliveries: the next slice begins with it.
-        if (expired.length >= limit("sliceRows")) cleared.reached = key - 1;
-      } else {
+        if (delivery !== undefined) return { ...cleared, reached: key - 1, event: key, delivery };
+      } else if (this.#isOver(age)) {
         cost += removal.remove(key).cost;
         // An entry whose event was gone already goes too.
         index.remove(projectId, key);
         cleared.removed++;
       }
+      cleared.reached = key;
     }
     return cleared;
   }
 
-  #isDue(eventId: number, { open, endedAt }: EventAge): boolean {
-    if (open > 0) return this.#unfetched(eventId).length > 0;
-    return endedAt === null || endedAt <= this.parts.data.store.now() - limit("retentionGraceMs");
+  /** Nothing of the event is open, or has ended within a day. */
+  #isOver({ open, endedAt }: EventAge): boolean {
+    return open === 0 && (endedAt === null || endedAt <= this.#endedBy());
+  }
+
+  #endedBy(): number {
+    return this.parts.data.store.now() - limit("retentionGraceMs");
   }
 
   /**
-   * Open deliveries that wait to be fetched, up to a slice, wherever they stand among those that are sent.
+   * Open deliveries behind `after` that wait to be fetched, up to `count`, wherever they stand among those
+   * that are sent.
    */
-  #unfetched(eventId: number): HeldDelivery[] {
+  #unfetched(eventId: number, after: number, count: number): HeldDelivery[] {
     const { endpoints, removal } = this.parts.data;
     const found: HeldDelivery[] = [];
-    let open = removal.openOf(eventId, eventId);
-    while (open.length > 0 && found.length < limit("sliceRows")) {
+    let open = removal.openOf(eventId, after);
+    while (open.length > 0 && found.length < count) {
       for (const delivery of open) {
         const endpoint = endpoints.get(delivery.endpointId);
         if (endpoint !== undefined && this.parts.expires(endpoint)) found.push(delivery);
       }
       open = removal.openOf(eventId, open.at(-1)?.id ?? eventId);
     }
-    return found;
+    return found.slice(0, count);
   }
 
   /**
@@ -233,9 +257,8 @@ export class Retention {
     while (!control.isStopping()) {
       const after = this.#thinned[part].get(project.id) ?? 0;
       const keys = ages.oldest(project.id, after, before, EVENTS_A_TURN);
-      const last = keys.at(-1);
-      if (last === undefined) return;
-      const due = keys.filter((key) => this.#mayThin(part, key));
+      if (keys.length === 0) return;
+      const { due, last } = this.#look(keys, begun, (key, age) => this.#mayThin(part, key, age));
       const from = { ...begun, reached: after };
       begun = due.length === 0 ? from : await store.write(() => this.#thinSlice(part, due, from));
       const isWhole = due.length === 0 || begun.reached === due.at(-1);
@@ -246,33 +269,36 @@ export class Retention {
 
   /** Inside a write: as many of these events as one transaction should hold. */
   #thinSlice(part: KeptPart, keys: readonly number[], from: Begun): Begun {
+    const { ages, bodyRetention } = this.parts.data;
     const room = limit("sliceRows");
     let { reached } = from;
     for (let cost = 0, at = 0; at < keys.length && cost < room; at++) {
       const key = keys[at] ?? 0;
       cost++;
-      if (this.#mayThin(part, key)) {
-        const after = key === from.event ? from.delivery : 0;
-        const thinned = this.parts.data.bodyRetention.drop(part, key, after, room - cost);
+      const isUnderWay = key === from.event;
+      if (isUnderWay || this.#mayThin(part, key, ages.of(key))) {
+        const after = isUnderWay ? from.delivery : key;
+        const thinned = bodyRetention.drop(part, key, { after, endedBy: this.#endedBy(), room: room - cost });
         cost += thinned.cost;
         if (thinned.next !== null) return { reached, event: key, delivery: thinned.next };
+        // A replay may have opened a delivery again that was passed, or that was left out.
+        const isWhole = !isUnderWay || this.#mayThin(part, key, ages.of(key));
+        if (part === "bodies" && isWhole) cost += bodyRetention.clear(key);
       }
       reached = key;
     }
     return { ...NONE_BEGUN, reached };
   }
 
-  /** Whether an event has the part and may lose it: nothing of it is open, or has ended within a day. */
-  #mayThin(part: KeptPart, eventId: number): boolean {
-    const { ages, bodyRetention } = this.parts.data;
-    const age = ages.of(eventId);
-    return age.open === 0 && this.#isDue(eventId, age) && bodyRetention.has(part, eventId);
+  /** Whether an event has the part and may lose it. */
+  #mayThin(part: KeptPart, eventId: number, age: EventAge): boolean {
+    return this.#isOver(age) && this.parts.data.bodyRetention.has(part, eventId);
   }
 
-  /** Inside a write: cancels what was never fetched, with a note of why; the event goes a day later. */
-  #expire(eventId: number): HeldDelivery[] {
+  /** Inside a write: cancels a slice of what was never fetched, and notes why; the event goes a day later. */
+  #expire(eventId: number, after: number): HeldDelivery[] {
     const { deliveries, notes } = this.parts.data;
-    const unfetched = this.#unfetched(eventId);
+    const unfetched = this.#unfetched(eventId, after, limit("sliceRows"));
     for (const { id } of unfetched) {
       deliveries.cancel(id);
       notes.add(eventId, id, "expired");

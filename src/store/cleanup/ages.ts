@@ -7,10 +7,19 @@ import type { Store } from "../store.ts";
 export interface EventAge {
   /** False: only its list entry is left. */
   exists: boolean;
+  /** Deliveries that were read to know. */
+  deliveries: number;
   /** Deliveries that are open, or still to be made. */
   open: number;
   /** When the last of its deliveries came to its end; null where it has none. */
   endedAt: number | null;
+}
+
+interface AgeRow {
+  found: number;
+  deliveries: number;
+  open: number;
+  ended: number | null;
 }
 
 /** Finds old events: a project's list holds them by their key, which is their time. */
@@ -21,8 +30,8 @@ export class Ages {
     { sqlite }: Store,
     private readonly index: Index,
   ) {
-    this.#age = sqlite.prepare<{ found: number; open: number; ended: number | null }, [number]>(
-      `SELECT EXISTS (SELECT 1 FROM event WHERE id = ?1) AS found,
+    this.#age = sqlite.prepare<AgeRow, [number]>(
+      `SELECT EXISTS (SELECT 1 FROM event WHERE id = ?1) AS found, count(*) AS deliveries,
          count(*) FILTER (WHERE status IN (0, 1)) + EXISTS (SELECT 1 FROM fanout WHERE event_id = ?1) AS open, max(completed_at) AS ended
        FROM (${deliveriesOf(bound(1), "status, completed_at")})`,
     );
@@ -34,7 +43,7 @@ export class Ages {
   }
 
   of(eventId: number): EventAge {
-    const { found = 0, open = 0, ended = null } = this.#age.get(eventId) ?? {};
-    return { exists: found === 1, open, endedAt: ended };
+    const { found = 0, deliveries = 0, open = 0, ended = null } = this.#age.get(eventId) ?? {};
+    return { exists: found === 1, deliveries, open, endedAt: ended };
   }
 }

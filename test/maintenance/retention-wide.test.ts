@@ -1,0 +1,116 @@
+/** Retention of an event with very many deliveries: it is asked once, and not again for each slice of it. */
+import { afterEach, beforeEach, expect, spyOn, test } from "bun:test";
+import { untriedDelivery } from "../../src/core/delivery.ts";
+import { limit } from "../../src/core/limits.ts";
+import { BUILT_IN_PLANS } from "../../src/core/plans.ts";
+import { isPolled } from "../../src/destinations/destinations.ts";
+import { Retention } from "../../src/maintenance/retention.ts";
+import { type Api, type EndpointFields, startApi } from "../http/log-kit.ts";
+import { SetClock } from "../kit/clock.ts";
+import { jobControlOf } from "../kit/job-control.ts";
+
+const DAY_MS = 86_400_000;
+const SLICES = 20;
+const WIDTH = SLICES * limit("sliceRows");
+const PLANS = {
+  ...BUILT_IN_PLANS,
+  unlimited: {
+    ...BUILT_IN_PLANS["free"],
+    deliveries: null,
+    blocks: false,
+    retentionDays: 10,
+    bodyRetentionDays: 2,
+  },
+};
+
+let api: Api;
+let clock: SetClock;
+let retention: Retention;
+let eventId: number;
+
+beforeEach(async () => {
+  clock = new SetClock(Date.UTC(2026, 10, 21));
+  api = await startApi({}, clock, PLANS);
+  retention = new Retention({
+    data: api.data,
+    actors: api.services.actors,
+    expires: ({ kind }) => isPolled(kind),
+  });
+});
+
+afterEach(() => api[Symbol.asyncDispose]());
+
+/** An event as a wide fan-out leaves it: to one endpoint, of which each delivery is open, or dead. */
+async function publishWide(fields: Partial<EndpointFields>, isDead: boolean): Promise<string> {
+  const endpoint = await api.endpoint({ url: api.receiver.url("wide"), ...fields });
+  const { id } = await api.publish("a.b");
+  eventId = api.data.ids.decode("evt", id) ?? 0;
+  const { deliveries, store } = api.data;
+  const at = clock.now();
+  await store.write(() => {
+    const first = store.takeKey(WIDTH);
+    for (let n = 0; n < WIDTH - 1; n++) {
+      const keys = { id: first + n, eventId, endpointId: endpoint.id, projectId: endpoint.projectId };
+      const delivery = { ...keys, origin: "publish" as const, due: isDead ? null : at };
+      deliveries.insert(untriedDelivery(delivery, isDead ? { status: "dead", at } : null), null);
+    }
+  });
+  return id;
+}
+
+/** A run after so many days; how many times the event was asked meanwhile, and looked at for what is open. */
+async function asked(days: number, rest = () => Promise.resolve()): Promise<{ ages: number; looks: number }> {
+  clock.advance(days * DAY_MS);
+  await api.data.index.writeDown();
+  using ages = spyOn(api.data.ages, "of");
+  using looks = spyOn(api.data.removal, "openOf");
+  await retention.run(jobControlOf({ rest }));
+  return {
+    ages: ages.mock.calls.length,
+    looks: looks.mock.calls.filter(([, after]) => after === eventId).length,
+  };
+}
+
+const number = (sql: string) =>
+  api.data.store.sqlite.query<{ n: number }, []>(`SELECT (${sql}) AS n`).get()?.n ?? -1;
+const bodies = () => number("SELECT total(octet_length(data)) FROM event");
+
+test("that loses its bodies is asked before, in the first write and in the last", async () => {
+  await publishWide({ status: "disabled" }, true);
+  expect([await asked(3), bodies()]).toEqual([{ ages: 3, looks: 0 }, 0]);
+});
+
+test("of which a delivery is retried between two slices keeps its body", async () => {
+  const id = await publishWide({ status: "disabled" }, true);
+  const [endpoint] = api.data.endpoints.all();
+  await api.data.endpoints.change(endpoint?.id ?? 0, () => ({ status: "paused" }));
+  const path = `/v1/deliveries/${api.data.ids.encode("msg", eventId + 1)}/retry`;
+  const statuses: number[] = [];
+  const before = bodies();
+  await asked(3, async () => {
+    if (statuses.length === 0) statuses.push((await api.call("POST", path, {})).status);
+  });
+  expect([statuses, bodies()]).toEqual([[202], before]);
+  expect((await api.get<{ data: unknown }>(`/v1/events/${id}`)).data).not.toBeNull();
+});
+
+test("of which what was never fetched expires is asked before, and in the first write", async () => {
+  await publishWide({ kind: "poll", config: {} }, false);
+  const { ages, looks } = await asked(11);
+  expect([number("SELECT count(*) FROM delivery WHERE status = 4"), looks, ages < SLICES]).toEqual([
+    WIDTH,
+    2,
+    true,
+  ]);
+});
+
+test("and its like are asked by few in one turn", async () => {
+  for (let n = 0; n < 5; n++) await publishWide({ status: "paused" }, false);
+  const turns: number[] = [];
+  using ages = spyOn(api.data.ages, "of");
+  clock.advance(11 * DAY_MS);
+  await api.data.index.writeDown();
+  const rest = async () => void turns.push(ages.mock.calls.length);
+  await retention.run(jobControlOf({ rest }));
+  expect(turns).toEqual([3, 5, 8, 10]);
+});
