@@ -3,7 +3,7 @@ import type { event } from "../log-schema.ts";
 import { limit } from "../../core/limits.ts";
 import { bound } from "../bound.ts";
 import type { Deliveries } from "../log/deliveries.ts";
-import { deliveriesOf, isAttemptOf } from "../log/children.ts";
+import { attemptsOf, deliveriesOf } from "../log/children.ts";
 import { type Index, LABELS } from "../index/index.ts";
 import type { Fanouts } from "../log/fanouts.ts";
 import type { Store } from "../store.ts";
@@ -78,7 +78,7 @@ export class Removal {
     const own = 1 + pagesOf(event.bytes);
     const room = limit("sliceRows");
     const rows = this.#statements.deliveriesOf.all(eventId, room);
-    if (rows.length < room && this.#costOf(rows) + this.#countNotes(eventId, room + 1) <= room)
+    if (rows.length < room && this.#costOf(rows, room) + this.#countNotes(eventId, room + 1) <= room)
       return { cost: own + this.#dropHanging(eventId, rows, room), deliveries: rows.length };
     this.#statements.keep.run(eventId);
     return { cost: own, deliveries: event.delivery_count };
@@ -159,11 +159,12 @@ export class Removal {
     for (const list of lists) if (list !== null) this.parts.index.remove(list, id);
   }
 
-  /** What it costs to remove these deliveries. */
-  #costOf(rows: readonly DeliveryRow[]): number {
+  /** What it costs to remove these deliveries; no more is counted once that is above `most`. */
+  #costOf(rows: readonly DeliveryRow[], most: number): number {
     let cost = 0;
     for (const { id } of rows) {
-      const { n = 0, bytes = 0 } = this.#statements.weight.get(id) ?? {};
+      if (cost > most) break;
+      const { n = 0, bytes = 0 } = this.#statements.weight.get(id, most + 1) ?? {};
       cost += 1 + n + pagesOf(bytes);
     }
     return cost;
@@ -202,7 +203,7 @@ export class Removal {
   /** At least one, and more while there is room. */
   #dropAttempts(deliveryId: number, room: number): { cost: number; isWhole: boolean } {
     let cost = 0;
-    for (const { id, bytes } of this.#statements.attemptsOf.all(deliveryId)) {
+    for (const { id, bytes } of this.#statements.attemptsOf.all(deliveryId, room + 1)) {
       if (cost >= room) return { cost, isWhole: false };
       this.#statements.dropAttempt.run(id);
       cost += 1 + pagesOf(bytes);
@@ -234,11 +235,11 @@ function prepare(sqlite: Store["sqlite"]) {
     openOf: sqlite.prepare<HeldDelivery, [number, number, number]>(
       `${deliveriesOf(bound(1), "id, endpoint_id AS endpointId", { above: bound(3), where: "status IN (0, 1)" })} ORDER BY id LIMIT ${bound(2)}`,
     ),
-    weight: sqlite.prepare<{ n: number; bytes: number }, [number]>(
-      `SELECT count(*) AS n, total(${BODY_BYTES}) AS bytes FROM attempt WHERE ${isAttemptOf(bound(1))}`,
+    weight: sqlite.prepare<{ n: number; bytes: number }, [number, number]>(
+      `SELECT count(*) AS n, total(bytes) AS bytes FROM (${attemptsOf(bound(1), `${BODY_BYTES} AS bytes`)} LIMIT ${bound(2)})`,
     ),
-    attemptsOf: sqlite.prepare<{ id: number; bytes: number }, [number]>(
-      `SELECT id, ${BODY_BYTES} AS bytes FROM attempt WHERE ${isAttemptOf(bound(1))}`,
+    attemptsOf: sqlite.prepare<{ id: number; bytes: number }, [number, number]>(
+      `${attemptsOf(bound(1), `id, ${BODY_BYTES} AS bytes`)} ORDER BY id LIMIT ${bound(2)}`,
     ),
     dropEvent: sqlite.prepare<void, [number]>("DELETE FROM event WHERE id = ?"),
     dropDelivery: sqlite.prepare<void, [number]>("DELETE FROM delivery WHERE id = ?"),

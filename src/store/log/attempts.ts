@@ -12,7 +12,7 @@ import {
 import { once } from "../../core/structures/once.ts";
 import { bound } from "../bound.ts";
 import type { Heads } from "./heads.ts";
-import { deliveriesOf, goesToOneOf, isAttemptOf } from "./children.ts";
+import { attemptsOf, deliveriesOf, goesToOneOf, isAttemptOf, isLastAttemptOf } from "./children.ts";
 import { type Slice, wholeOf } from "./event-deliveries.ts";
 import type { Store } from "../store.ts";
 
@@ -101,20 +101,17 @@ export class Attempts {
     );
     this.#acknowledge = sqlite.prepare<{ durationMs: number }, [number, number, number]>(
       `UPDATE attempt SET outcome = ${OUTCOMES.indexOf("delivered")}, duration_ms = max(0, ?1 - started_at)
-       WHERE ${isAttemptOf(bound(2))} AND number = ${bound(3)} AND outcome = ${OUTCOMES.indexOf("handed_out")} RETURNING duration_ms AS durationMs`,
+       WHERE ${isLastAttemptOf(bound(2))} AND number = ${bound(3)} AND outcome = ${OUTCOMES.indexOf("handed_out")} RETURNING duration_ms AS durationMs`,
     );
     this.#ofDelivery = sqlite.prepare<{ id: number }, [number, number, number]>(
-      `SELECT id FROM attempt WHERE ${isAttemptOf(bound(1))} AND id < ${bound(2)} ORDER BY id DESC LIMIT ${bound(3)}`,
+      `${attemptsOf(bound(1), "id", { below: bound(2) })} ORDER BY id DESC LIMIT ${bound(3)}`,
     );
     this.#sentBefore = sqlite.prepare<SentBody, [number]>(
-      `SELECT id, request_body AS body FROM attempt
-       WHERE id = (SELECT max(attempt.id) FROM attempt WHERE ${isAttemptOf(bound(1))})`,
+      `SELECT id, request_body AS body FROM attempt WHERE ${isLastAttemptOf(bound(1))}`,
     );
     this.#leaveBody = sqlite.prepare<void, [number]>("UPDATE attempt SET request_body = x'' WHERE id = ?");
     this.#sentAfter = sqlite.prepare<SentBody, [number, number]>(
-      `SELECT id, request_body AS body FROM attempt
-       WHERE id = (SELECT min(attempt.id) FROM attempt
-         WHERE ${isAttemptOf(bound(1))} AND attempt.id > ${bound(2)} AND octet_length(attempt.request_body) > 0)`,
+      `${attemptsOf(bound(1), "id, request_body AS body", { above: bound(2), where: "octet_length(request_body) > 0" })} ORDER BY id LIMIT 1`,
     );
     this.#get = sqlite.prepare<AttemptRow, [number]>(`SELECT ${COLUMNS} FROM attempt WHERE id = ?`);
     this.#ofEvent = sqlite.prepare<SummaryRow, [number, number, string | null, number, number, number]>(
@@ -135,13 +132,16 @@ export class Attempts {
     if (before?.body && Buffer.compare(before.body, body) === 0) this.#leaveBody.run(before.id);
   }
 
-  #bodyOf({ id, delivery_id: deliveryId, request_body: body }: AttemptRow): Uint8Array | null {
+  /** `next`: the body of the attempts after it, where one was read already. */
+  #bodyOf(row: AttemptRow, next: Uint8Array | null): Uint8Array | null {
+    const { id, delivery_id: deliveryId, request_body: body } = row;
     if (body === null || body.length > 0) return body;
-    return this.#sentAfter.get(deliveryId, id)?.body ?? null;
+    return next ?? this.#sentAfter.get(deliveryId, id)?.body ?? null;
   }
 
   /**
-   * Inside a write: what was handed out has arrived. How long that took; null where there is no such attempt.
+   * Inside a write: what was handed out last has arrived. How long that took; null where that was no such
+   * attempt.
    */
   acknowledge(deliveryId: number, number: number, now: number): number | null {
     return this.#acknowledge.get(now, deliveryId, number)?.durationMs ?? null;
@@ -180,9 +180,13 @@ export class Attempts {
    * a megabyte.
    */
   *ofDelivery(deliveryId: number, before: number, count: number): Generator<Attempt> {
+    let next: Uint8Array | null = null;
     for (const { id } of this.#ofDelivery.all(deliveryId, before, count)) {
       const row = this.#get.get(id);
-      if (row) yield this.#toAttempt(row);
+      if (row === null) continue;
+      const body = this.#bodyOf(row, next);
+      next = body ?? next;
+      yield this.#toAttempt(row, body);
     }
   }
 
@@ -209,7 +213,7 @@ export class Attempts {
       }));
   }
 
-  #toAttempt(row: AttemptRow): Attempt {
+  #toAttempt(row: AttemptRow, requestBody: Uint8Array | null): Attempt {
     return {
       id: row.id,
       deliveryId: row.delivery_id,
@@ -223,7 +227,7 @@ export class Attempts {
       requestHead: row.request_head === null ? null : this.heads.read(row.request_head),
       sentAt: row.sent_at,
       signature: row.signature,
-      requestBody: this.#bodyOf(row),
+      requestBody,
       responseHeaders:
         row.response_head === null
           ? []

@@ -16,10 +16,10 @@ export const KEY_MAX = Number.MAX_SAFE_INTEGER;
 const KEYS_MAX = 2 ** 22;
 
 interface Part {
-  /** SQL of a key: only deliveries above it. */
+  /** SQL of a key: only rows above it. */
   above?: string;
   below?: string;
-  /** SQL over the columns of `delivery`. */
+  /** SQL over the columns of the table. */
   where?: string;
 }
 
@@ -78,8 +78,22 @@ export function isAttemptOf(delivery: string, first = firstOf(delivery)): string
     OR attempt.delivery_id = ${delivery} AND attempt.number > 1)`;
 }
 
-/** The same of its last attempt alone. */
-export function isLastAttemptOf(delivery: string, first: string): string {
+/**
+ * Attempts of the delivery with this key, of which there may be very many. May be followed by ORDER BY id,
+ * which then reads no further than a LIMIT.
+ */
+export function attemptsOf(
+  delivery: string,
+  columns: string,
+  { above = "0", below = String(KEY_MAX), where = "TRUE" }: Part = {},
+): string {
+  const part = (which: string) => `SELECT ${columns} FROM attempt
+      WHERE ${which} AND delivery_id = ${delivery} AND id > ${above} AND id < ${below} AND ${where}`;
+  return `${part(`id = ${firstOf(delivery)} AND NOT number > 1`)} UNION ALL ${part("number > 1")}`;
+}
+
+/** The condition that a row of `attempt` is the last of the delivery: `isAttemptOf`, by one seek. */
+export function isLastAttemptOf(delivery: string, first = firstOf(delivery)): string {
   const later = `SELECT max(id) FROM attempt WHERE delivery_id = ${delivery} AND number > 1`;
   return `(attempt.id = ifnull((${later}), ${first}) AND attempt.delivery_id = ${delivery})`;
 }

@@ -86,3 +86,24 @@ test("what was opened again behind a slice that ended it is ended before the eve
   expect((await api.call("POST", `/v1/events/${id}/replay`, replay)).status).toBe(202);
   expect([await close(closed[1]), await close(closed[0])]).toEqual([[closed[0] ?? 0], []]);
 });
+
+test("attempts of a delivery leave slice by slice, however many, the first with the others", async () => {
+  await using api = await startApi();
+  const { eventId, deliveryId } = await noted(api);
+  const { removal, store } = api.data;
+  const add = store.sqlite.prepare<void, [number, number, number]>(
+    "INSERT INTO attempt (id, delivery_id, number, trigger, started_at, duration_ms, outcome) VALUES (?, ?, ?, 0, 0, 0, 1)",
+  );
+  await store.write(() => {
+    store.sqlite.run("DELETE FROM note");
+    for (let number = 2; number <= 250; number++) add.run(store.takeKey(), deliveryId, number);
+    return removal.remove(eventId);
+  });
+  const count = store.sqlite.prepare<{ n: number }, []>("SELECT count(*) AS n FROM attempt");
+  const left = [count.get()?.n];
+  while (removal.hasRest()) {
+    await store.write(() => removal.removeRest());
+    left.push(count.get()?.n);
+  }
+  expect([left, store.sqlite.query("SELECT 1 FROM delivery").all()]).toEqual([[250, 150, 50, 0], []]);
+});

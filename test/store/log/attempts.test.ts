@@ -1,5 +1,7 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import type { AttemptFacts, Outcome } from "../../../src/core/model.ts";
+import { Attempts } from "../../../src/store/log/attempts.ts";
+import { Heads } from "../../../src/store/log/heads.ts";
 import { ANSWERED, openTestData, type TestData } from "../../kit/data.ts";
 
 const ALL = Number.MAX_SAFE_INTEGER;
@@ -109,4 +111,27 @@ test("what was handed out has arrived once, and took no less than no time where 
   expect([await acknowledge(1, 1500), await acknowledge(3, 1500)]).toEqual([null, null]);
   expect([await acknowledge(2, 900), await acknowledge(2, 1500)]).toEqual([0, null]);
   expect([...attempts.ofDelivery(delivery, ALL, 1)]).toMatchObject([{ outcome: "delivered", durationMs: 0 }]);
+});
+
+test("what many attempts sent alike is looked for once for a page of them", async () => {
+  await using it = await openTestData();
+  const { delivery } = await oneDelivery(it);
+  const { store } = it.data;
+  const bodies = ["a", "b", "b", "b", "b", "c", "c", "c"];
+  const ids = await store.write(() =>
+    bodies.map((body) => insert(it, delivery, "rejected", { requestBody: Buffer.from(body) })),
+  );
+  using prepared = spyOn(store.sqlite, "prepare");
+  const attempts = new Attempts(store, new Heads(store));
+  const [looking] = prepared.mock.calls.flatMap(([sql], at) =>
+    sql.includes("octet_length(request_body) > 0") ? [prepared.mock.results[at]?.value] : [],
+  );
+  using looks = spyOn(looking as { get: () => unknown }, "get");
+  const read = [...attempts.ofDelivery(delivery, ids[6] ?? 0, 10)];
+  expect(read.map(({ requestBody }) => Buffer.from(requestBody ?? []).toString())).toEqual(
+    bodies.slice(0, 6).toReversed(),
+  );
+  expect(looks).toHaveBeenCalledTimes(1);
+  expect([...attempts.ofDelivery(delivery, ids[4] ?? 0, 3)].map(({ number }) => number)).toEqual([4, 3, 2]);
+  expect(looks).toHaveBeenCalledTimes(2);
 });

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { deliveriesOf, isAttemptOf, isLastAttemptOf } from "../../../src/store/log/children.ts";
+import { attemptsOf, deliveriesOf, isAttemptOf, isLastAttemptOf } from "../../../src/store/log/children.ts";
 import { openMemory } from "../../kit/memory.ts";
 
 interface Row {
@@ -59,12 +59,13 @@ test("what belongs to an event or a delivery is found without an index on it", (
     const expected = Array.from({ length: attempts }, (_, at) => 10 * id + at + 1);
     const sql = `SELECT id FROM attempt WHERE ${isAttemptOf(String(id))} ORDER BY id`;
     expect(keysOf(sqlite, sql)).toEqual(expected);
-    expect(
-      keysOf(
-        sqlite,
-        `SELECT id FROM attempt WHERE ${isLastAttemptOf(String(id), `(SELECT first_attempt FROM delivery WHERE id = ${id})`)}`,
-      ),
-    ).toEqual(expected.slice(-1));
+    expect(keysOf(sqlite, `${attemptsOf(String(id), "id")} ORDER BY id`)).toEqual(expected);
+    const between = { above: String(10 * id + 1), below: String(10 * id + 3) };
+    expect(keysOf(sqlite, attemptsOf(String(id), "id", between))).toEqual(expected.slice(1, 2));
+    const newest = `${attemptsOf(String(id), "id")} ORDER BY id DESC LIMIT 2`;
+    expect(keysOf(sqlite, newest)).toEqual(expected.slice(-2).toReversed());
+    const last = `SELECT id FROM attempt WHERE ${isLastAttemptOf(String(id))}`;
+    expect(keysOf(sqlite, last)).toEqual(expected.slice(-1));
   }
   // What waits for a retry is taken up by the next start.
   const held = "SELECT id FROM delivery WHERE due IS NOT NULL AND queue_order IS NULL ORDER BY due";
@@ -104,6 +105,7 @@ test("an attempt that has the key of one that has left is not taken for it", () 
     ["5", [50]],
   ] as const) {
     expect(keysOf(sqlite, `SELECT id FROM attempt WHERE ${isAttemptOf(id)}`)).toEqual([...expected]);
+    expect(keysOf(sqlite, attemptsOf(id, "id"))).toEqual([...expected]);
     expect(keysOf(sqlite, `SELECT id FROM attempt WHERE ${isLastAttemptOf(id, "50")}`)).toEqual([
       ...expected,
     ]);
