@@ -16,8 +16,8 @@ interface Row {
 const KEYS_A_ROW = 256;
 /** Keys that lie further apart stand in rows of their own: a distance fits into 31 bits. */
 const DISTANCE_MAX = 2 ** 31 - 1;
-/** Rows that are read at first, and twice as many each time more is needed. */
-const ROWS_AT_FIRST = 16;
+/** Rows that are read at first: one may hold all that is asked. Twice as many each time more is needed. */
+const ROWS_AT_FIRST = 1;
 const ROWS_MAX = 512;
 
 /** A distance takes up to five bytes of seven bits each. */
@@ -173,9 +173,11 @@ export class Entries implements BatchPart {
     };
     const first = this.#statements.upTo.get(list, after);
     if (first) take(first);
+    if (found.length >= most) return found.slice(0, most);
     for (const row of walk(this.#statements.above, list, after, most)) {
-      if (found.length >= most || row.id >= before) break;
+      if (row.id >= before) break;
       take(row);
+      if (found.length >= most) break;
     }
     return found.slice(0, most);
   }

@@ -2,7 +2,7 @@
  * Lists are what a plain set of keys would be, however their rows are packed, overlap, and are taken
  * apart again.
  */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -164,4 +164,20 @@ describe("a list", () => {
       await store.write(() => [entries.clear(LIST, 2), entries.clear(LIST, 2), entries.clear(LIST, 2)]),
     ).toEqual([2, 1, 0]);
   });
+});
+
+test("of a long list one packed row is read where that holds all that is asked", async () => {
+  await store.write(() =>
+    entries.add(
+      LIST,
+      Array.from({ length: 5000 }, (_, at) => at + 1),
+    ),
+  );
+  using prepared = spyOn(disk.sqlite, "prepare");
+  const fresh = new Entries(store);
+  const walks = prepared.mock.results.map(({ value }) => spyOn(value as { all: () => unknown[] }, "all"));
+  const read = () => walks.flatMap(({ mock }) => mock.results.flatMap(({ value }) => value)).length;
+  expect([fresh.below(LIST, 6000, 8).at(0), read()]).toEqual([5000, 1]);
+  expect([fresh.above(LIST, 0, 100).at(-1), read()]).toEqual([100, 2]);
+  expect([fresh.below(LIST, 6000, 5000).length, read() - 2 < 2 * rows()]).toEqual([5000, true]);
 });
