@@ -1,4 +1,7 @@
-/** Retention of an event with very many deliveries: it is asked once, and not again for each slice of it. */
+/**
+ * Retention of events with very many deliveries, which are asked once and not again for each slice, and of
+ * very many projects.
+ */
 import { afterEach, beforeEach, expect, spyOn, test } from "bun:test";
 import { untriedDelivery } from "../../src/core/delivery.ts";
 import { limit } from "../../src/core/limits.ts";
@@ -113,4 +116,16 @@ test("and its like are asked by few in one turn", async () => {
   const rest = async () => void turns.push(ages.mock.calls.length);
   await retention.run(jobControlOf({ rest }));
   expect(turns).toEqual([3, 5, 8, 10]);
+});
+
+test("of very many projects few are looked at in one turn", async () => {
+  const { ages, tenants } = api.data;
+  for (let n = 0; n < 120; n++)
+    await tenants.createProject(api.callers.get("full")?.accountId ?? 0, `p${n}`, "live");
+  using looks = spyOn(ages, "oldest");
+  const turns: number[] = [];
+  const rest = async () => void turns.push(looks.mock.calls.length);
+  await retention.run(jobControlOf({ rest }));
+  // What is kept whole and bodies, of 50 projects; the first has not begun its looks.
+  expect(turns).toEqual([98, 198]);
 });
