@@ -1,8 +1,8 @@
 /**
- * What filters, schemas and transformations count in steps, and what they take in time: rules and data made at
- * random, both as large as a caller may make them, and of each shape in turn. It prints the dearest, and fails
- * where one evaluation takes longer than `--worst` milliseconds of processor time: then there is work that no
- * step counts.
+ * What filters, schemas and transformations count in steps, and what they take in time: rules and data made
+ * at random, both as large as a caller may make them, and of each shape in turn. It prints the dearest, and
+ * fails where one evaluation takes longer than `--worst` milliseconds of processor time: then there is work
+ * that no step counts.
  *
  *   bun test/bench/steps.ts [--seconds 60] [--from 1] [--worst 500]
  */

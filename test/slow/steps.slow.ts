@@ -1,7 +1,7 @@
 // time budget: 150 s
 /**
- * Rules and data made at random, as large as a caller may make them: none holds the loop for long. The bound is
- * many times what is promised, so that it tells of work that no step counts, and of no busy machine.
+ * Rules and data made at random, as large as a caller may make them: none holds the loop for long. The bound
+ * is many times what is promised, so that it tells of work that no step counts, and of no busy machine.
  */
 import { expect, test } from "bun:test";
 
