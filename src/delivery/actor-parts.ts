@@ -76,6 +76,8 @@ export interface SharedSlots<F extends Finding> {
 export interface ActorParts<F extends Finding> {
   /** What is due, and what waits, is told by it. */
   clock: SteadyClock;
+  /** As `clock.timer`: of those that are due at one instant, the accounts take turns (waking.ts). */
+  timer(endpoint: Pick<Endpoint, "projectId">, at: number, wake: () => void): () => void;
   random(): number;
   /** What the queues of all actors hold. */
   totals: QueueTotals;

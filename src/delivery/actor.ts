@@ -101,6 +101,10 @@ export class EndpointActor<F extends Finding> {
     return this.#state.mode;
   }
 
+  get projectId(): number {
+    return this.endpoint.projectId;
+  }
+
   get currentHealth(): Health {
     return this.health;
   }
@@ -339,7 +343,7 @@ export class EndpointActor<F extends Finding> {
     const known = timerOf(this.#state);
     if (known?.at === at) return known;
     const timer: Timer = { at, callOff: () => {} };
-    timer.callOff = this.parts.clock.timer(at, () => {
+    timer.callOff = this.parts.timer(this.endpoint, at, () => {
       timer.at = NEVER;
       this.#goOn();
     });

@@ -15,9 +15,8 @@ import type { QueueTotals } from "./queue.ts";
 import type { Recorder } from "./recorder.ts";
 import { sentMalformed, type Sent } from "./send.ts";
 import { Slots } from "./slots.ts";
-import type { SteadyClock } from "../platform/clock.ts";
 import type { KeptClock } from "./steady.ts";
-import { wakingClock, type Wake, wakingByTurns } from "./waking.ts";
+import { type Wake, wakingByTurns, wakingTimer, type WakingTimer } from "./waking.ts";
 import { Touched } from "./touched.ts";
 import type { TransportResult } from "../transport/types.ts";
 
@@ -64,8 +63,7 @@ export class Actors {
   /** The same for every actor, as there may be ten thousand. */
   readonly #pushedParts: ActorParts<Sent>;
   readonly #wake: Wake;
-  /** The clock by which actors wake. */
-  readonly #wakingClock: SteadyClock;
+  readonly #timer: WakingTimer;
 
   constructor(
     private readonly data: Pick<
@@ -94,7 +92,7 @@ export class Actors {
       wake: (endpointId) => this.#actors.get(endpointId)?.wake(),
     });
     this.#wake = wakingByTurns(turns);
-    this.#wakingClock = wakingClock(parts.clock, this.#wake);
+    this.#timer = wakingTimer(parts.clock, this.#wake);
     this.#pushedParts = this.#partsOfPushed();
     data.endpoints.onChange((endpoint) => {
       if (keepsOrder(endpoint)) this.dispatcher.bringAllOf(endpoint);
@@ -113,7 +111,8 @@ export class Actors {
 
   #partsOfPushed(): ActorParts<Sent> {
     return {
-      clock: this.#wakingClock,
+      clock: this.parts.clock,
+      timer: (endpoint, at, wake) => this.timer(endpoint, at, wake),
       random: () => this.parts.random(),
       totals: this.#totals,
       rows: {
@@ -168,13 +167,13 @@ export class Actors {
     }
   }
 
-  #accountOf({ projectId }: Endpoint): number {
+  #accountOf({ projectId }: Pick<Endpoint, "projectId">): number {
     return this.data.tenants.accountIdOf(projectId);
   }
 
   /** Runs `wake` at `at` or in a turn a little later, as actors wake; answers how to call it off. */
-  timer(at: number, wake: () => void): () => void {
-    return this.#wakingClock.timer(at, wake);
+  timer(endpoint: Pick<Endpoint, "projectId">, at: number, wake: () => void): () => void {
+    return this.#timer(this.#accountOf(endpoint), at, wake);
   }
 
   /** What is due is told by this clock, in the database too. */
@@ -272,7 +271,7 @@ export class Actors {
   }
 
   wakeAll(): void {
-    for (const actor of this.#actors.values()) this.#wake(() => actor.wake());
+    for (const actor of this.#actors.values()) this.#wake(this.#accountOf(actor), () => actor.wake());
   }
 
   /**

@@ -57,6 +57,11 @@ export class PollActor {
   ) {}
 
   readonly currentHealth = HEALTHY;
+
+  get projectId(): number {
+    return this.endpoint.projectId;
+  }
+
   /** Nothing is held in memory, and nothing is in flight. */
   readonly queued = 0;
   readonly inFlight = 0;

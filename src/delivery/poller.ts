@@ -117,12 +117,12 @@ export class Poller {
    * A permit of the endpoint's account to wait, for all waits of a request; null where there is none. It ends
    * with its time, with the client, or where it is given up.
    */
-  #hold({ projectId }: Endpoint, client: AbortSignal, until: number): Held | null {
-    const accountId = this.data.tenants.accountIdOf(projectId);
+  #hold(endpoint: Endpoint, client: AbortSignal, until: number): Held | null {
+    const accountId = this.data.tenants.accountIdOf(endpoint.projectId);
     const permit = this.#held.take(accountId);
     if (permit === null) return null;
     const end = () => permit.abort();
-    const callOff = this.actors.timer(until, end);
+    const callOff = this.actors.timer(endpoint, until, end);
     client.addEventListener("abort", end);
     const letGo = () => {
       callOff();

@@ -23,7 +23,8 @@ const LAST = 1 / 32;
 
 /**
  * The attempts in flight of all endpoints together, and their bodies: whichever takes the larger part of what
- * there may be counts. Those that find no slot are woken in their order when there are some.
+ * there may be counts. Those that find no slot are woken when there are some: the accounts take turns, and
+ * one that has its part already is passed by with all that it has.
  *
  * An account with nothing in flight takes one. What the others may have goes by what is free (dynamic
  * thresholds: Choudhury and Hahne, 1998), so that something is left however many are slow:
@@ -37,14 +38,16 @@ export class Slots {
   readonly #taken: Use = { attempts: 0, bytes: 0 };
   /** By account. */
   readonly #takenBy = new Map<number, Use>();
-  /** Endpoints that asked in vain; not all of them have something left to send. */
-  readonly #starved = new Set<number>();
+  /** Endpoints that asked in vain, each with what it had in flight; not all have something left to send. */
+  readonly #starved = new Map<number, number>();
+  /** The same by account, in their order. */
+  readonly #lines = new Map<number, number[]>();
   #isFeeding = false;
 
   constructor(private readonly parts: SlotsParts) {}
 
   get starved(): Iterable<number> {
-    return this.#starved;
+    return this.#starved.keys();
   }
 
   /** True where one more attempt of an endpoint of the account may start that has `own` in flight. */
@@ -63,7 +66,8 @@ export class Slots {
   /** The same; where it is false, the endpoint is woken once a slot is free. */
   ask(endpointId: number, accountId: number, own: number): boolean {
     if (this.isFree(accountId, own)) return true;
-    this.#starved.add(endpointId);
+    if (!this.#starved.has(endpointId)) this.#lineOf(accountId).push(endpointId);
+    this.#starved.set(endpointId, own);
     return false;
   }
 
@@ -99,16 +103,40 @@ export class Slots {
     this.parts.schedule(() => this.#feed());
   }
 
-  /** Wakes those that found no slot, in their order, while there are some and its share of the turn lasts. */
+  /** Wakes those that find a slot now, an account after the other, while its share of the turn lasts. */
   #feed(): void {
     this.#isFeeding = false;
     const share = this.parts.beginShare();
-    let left = this.#starved.size;
-    for (const endpointId of this.#starved) {
-      if (left-- === 0 || this.#partOf(this.#taken) >= 1) return;
-      if (share.isOver) return this.#feedSoon();
+    for (const [accountId, line] of this.#lines) {
+      if (this.#partOf(this.#taken) >= 1) return;
+      const endpointId = this.#takeFrom(line, accountId);
+      if (endpointId === undefined) continue;
       this.#starved.delete(endpointId);
+      // The next turn is another account's.
+      this.#lines.delete(accountId);
+      if (line.length > 0) this.#lines.set(accountId, line);
       this.parts.wake(endpointId);
+      if (share.isOver) return this.#feedSoon();
     }
+  }
+
+  #lineOf(accountId: number): number[] {
+    let line = this.#lines.get(accountId);
+    if (!line) this.#lines.set(accountId, (line = []));
+    return line;
+  }
+
+  /**
+   * The first of the account's that finds a slot. Those before it, which have attempts in flight and get no
+   * more, go behind: they are no more than these attempts.
+   */
+  #takeFrom(line: number[], accountId: number): number | undefined {
+    if (!this.isFree(accountId, 0)) return undefined;
+    for (let left = line.length; left > 0; left--) {
+      const endpointId = line.shift() as number;
+      if (this.isFree(accountId, this.#starved.get(endpointId) ?? 0)) return endpointId;
+      line.push(endpointId);
+    }
+    return undefined;
   }
 }

@@ -19,6 +19,7 @@ function makeActor(): EndpointActor<Finding> {
   return new EndpointActor<Finding>(endpoint, HEALTHY, {
     totals: { deliveries: 0, bytes: 0 },
     clock: steadyOver(new SetClock(1000)),
+    timer: () => () => {},
     random: () => 0,
     rows: {
       load: () => null,

@@ -4,7 +4,7 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { makeActors } from "../kit/actors.ts";
 import { makePipeline } from "../kit/pipeline.ts";
 import { send, type Sent, sentMalformed, UNREADABLE } from "../../src/delivery/send.ts";
-import { Slots } from "../../src/delivery/slots.ts";
+import { Slots, type SlotsParts } from "../../src/delivery/slots.ts";
 import { steadyOver } from "../kit/clock.ts";
 import { startApi } from "../http/log-kit.ts";
 import { openBlackHole } from "../kit/black-hole.ts";
@@ -96,13 +96,14 @@ test("what is sent beside the queues has a slot of its account, or is not begun"
     expect(await actors.inSlot(projectId, () => Promise.resolve(answered))).toBe(answered);
 });
 
-function makeSlots(max: number): Slots {
+function makeSlots(max: number, parts: Partial<SlotsParts> = {}): Slots {
   return new Slots({
     max,
     bytesMax: max * 100,
     schedule() {},
     beginShare: () => ({ isOver: false }),
     wake() {},
+    ...parts,
   });
 }
 
@@ -174,4 +175,104 @@ test("an account whose bodies are large leaves the others their part of the byte
   expect([slots.isFree(2, 0), slots.isFree(3, 0)]).toEqual([false, false]);
   slots.giveBack(1, 1000);
   expect([slots.isFree(2, 1), slots.isFree(3, 0)]).toEqual([false, true]);
+});
+
+/** Slots whose endpoints send one each when they are woken, in turns of the test; 2001 is of account 2. */
+class Hungry {
+  readonly woken: string[] = [];
+  readonly #inFlight = new Map<number, number>();
+  #next: (() => void)[] = [];
+  readonly slots: Slots;
+
+  constructor(
+    max: number,
+    private readonly share = Infinity,
+  ) {
+    this.slots = makeSlots(max, {
+      schedule: (next) => void this.#next.push(next),
+      beginShare: () => this.#beginShare(),
+      wake: (endpointId) => this.#wake(endpointId),
+    });
+  }
+
+  #beginShare() {
+    let left = this.share;
+    return {
+      get isOver() {
+        return --left <= 0;
+      },
+    };
+  }
+
+  #wake(endpointId: number): void {
+    this.woken.push(`${endpointId}${this.start(endpointId) ? "" : " in vain"}`);
+  }
+
+  start(endpointId: number): boolean {
+    const [accountId, own] = [Math.floor(endpointId / 1000), this.#inFlight.get(endpointId) ?? 0];
+    if (!this.slots.ask(endpointId, accountId, own)) return false;
+    this.#inFlight.set(endpointId, own + 1);
+    this.slots.take(accountId, 0);
+    return true;
+  }
+
+  end(endpointId: number): void {
+    this.#inFlight.set(endpointId, (this.#inFlight.get(endpointId) ?? 0) - 1);
+    this.slots.giveBack(Math.floor(endpointId / 1000), 0);
+  }
+
+  /** How many works of this turn there were. */
+  turn(): number {
+    const works = this.#next;
+    this.#next = [];
+    for (const work of works) work();
+    return works.length;
+  }
+}
+
+test("the endpoints that found no slot are woken by account, and those of one in their order", () => {
+  const hungry = new Hungry(8);
+  for (let endpoint = 1001; endpoint <= 1500; endpoint++) hungry.start(endpoint);
+  for (let endpoint = 2001; endpoint <= 2004; endpoint++) hungry.start(endpoint);
+  expect([...hungry.slots.starved].slice(0, 2)).toEqual([1007, 1008]);
+  for (let ended = 1001; ended <= 1006; ended++) hungry.end(ended);
+  hungry.turn();
+  expect(hungry.woken).toEqual(["1007", "2003", "1008", "2004", "1009"]);
+});
+
+test("an account that has its part is passed by at once, whatever it has", () => {
+  const hungry = new Hungry(100);
+  for (let endpoint = 1001; endpoint <= 1900; endpoint++) hungry.start(endpoint);
+  for (let endpoint = 2001; endpoint <= 2100; endpoint++) hungry.start(endpoint);
+  const [first, second] = [75, 19];
+  expect([...hungry.slots.starved].length).toBe(1000 - first - second);
+  hungry.end(2001);
+  expect([hungry.turn(), hungry.turn()]).toEqual([1, 0]);
+  expect(hungry.woken).toEqual(["2020"]);
+});
+
+test("endpoints with attempts in flight are passed by where only others of the account may send", () => {
+  const hungry = new Hungry(8);
+  for (const endpoint of [1001, 1001, 1001, 1001, 1002, 1003]) expect(hungry.start(endpoint)).toBe(true);
+  for (const endpoint of [1001, 1002, 1004, 1005]) expect(hungry.start(endpoint)).toBe(false);
+  hungry.end(1003);
+  hungry.turn();
+  expect(hungry.woken).toEqual(["1004"]);
+  for (const endpoint of [1001, 1001, 1001, 1001, 1002]) hungry.end(endpoint);
+  hungry.turn();
+  expect(hungry.woken).toEqual(["1004", "1005", "1001", "1002"]);
+});
+
+test("where a turn is over, the rest is woken in the next ones, and then no turn is taken any more", () => {
+  const hungry = new Hungry(8, 2);
+  for (let endpoint = 1001; endpoint <= 1010; endpoint++) hungry.start(endpoint);
+  for (let ended = 1001; ended <= 1006; ended++) hungry.end(ended);
+  const turns = Array.from({ length: 5 }, () => [hungry.turn(), hungry.woken.length]);
+  expect(turns).toEqual([
+    [1, 2],
+    [1, 4],
+    [0, 4],
+    [0, 4],
+    [0, 4],
+  ]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { wakingClock, wakingByTurns } from "../../src/delivery/waking.ts";
+import { wakingByTurns, wakingTimer } from "../../src/delivery/waking.ts";
 import { SetClock, steadyOver } from "../kit/clock.ts";
 
 /** Turns of a loop that come round when the test says so, each with time for `share` wakes. */
@@ -27,9 +27,9 @@ class Loop {
 function setUp(share: number) {
   const set = new SetClock(0);
   const loop = new Loop(share);
-  const clock = wakingClock(steadyOver(set), wakingByTurns(loop));
+  const wakes = wakingTimer(steadyOver(set), wakingByTurns(loop));
   const woken: string[] = [];
-  const timer = (at: number, name: string) => clock.timer(at, () => woken.push(name));
+  const timer = (at: number, name: string, accountId = 1) => wakes(accountId, at, () => woken.push(name));
   return { set, loop, woken, timer };
 }
 
@@ -59,6 +59,16 @@ test("what comes due later waits behind those that are due already", () => {
   loop.turn();
   loop.turn();
   expect(woken).toEqual(["a", "b", "c"]);
+});
+
+test("the accounts take turns, however many of one are due before the other's", () => {
+  const { set, loop, woken, timer } = setUp(1);
+  for (let at = 0; at < 1000; at++) timer(100, `a${at}`);
+  timer(100, "b0", 2);
+  timer(100, "b1", 2);
+  set.advance(100);
+  for (let turn = 0; turn < 3; turn++) loop.turn();
+  expect(woken).toEqual(["a0", "a1", "b0", "a2", "b1", "a3", "a4"]);
 });
 
 test("one goes in each turn, however little time there is", () => {

@@ -39,6 +39,7 @@ export class ActorStage {
     this.actor = new EndpointActor<Finding>(endpoint, health, {
       totals: { deliveries: 0, bytes: 0 },
       clock: steadyOver(this.clock),
+      timer: (_, at, wake) => this.clock.timer(at, wake),
       random: () => 0.5,
       rows: {
         load: (id) => this.#load(id),

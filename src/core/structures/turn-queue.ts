@@ -79,8 +79,10 @@ export interface Turns {
  * Waiters, by names from the outermost to their own: waiters of one name are in a line, and the lines take
  * turns.
  */
-class Lines {
+export class Lines {
   readonly #lines = new Map<string, Lines>();
+  /** Names of #lines, first the one whose turn it is: to pass on a turn costs the same however many wait. */
+  readonly #order: string[] = [];
   readonly #first: (() => void)[] = [];
 
   get isEmpty(): boolean {
@@ -93,18 +95,21 @@ class Lines {
       return;
     }
     let line = this.#lines.get(name);
-    if (!line) this.#lines.set(name, (line = new Lines()));
+    if (!line) {
+      this.#lines.set(name, (line = new Lines()));
+      this.#order.push(name);
+    }
     line.push(inner, resume);
   }
 
   shift(): (() => void) | undefined {
-    for (const [name, line] of this.#lines) {
-      const first = line.shift();
-      this.#lines.delete(name);
-      if (!line.isEmpty) this.#lines.set(name, line);
-      return first;
-    }
-    return this.#first.shift();
+    const name = this.#order.shift();
+    if (name === undefined) return this.#first.shift();
+    const line = this.#lines.get(name);
+    const first = line?.shift();
+    if (line?.isEmpty ?? true) this.#lines.delete(name);
+    else this.#order.push(name);
+    return first;
   }
 }
 
