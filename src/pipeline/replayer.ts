@@ -11,7 +11,7 @@ import type { Data } from "../store/data.ts";
 import { type DeliveryFilter, DeliveryList } from "../store/log/delivery-list.ts";
 import { isBodyGone } from "../store/log/events.ts";
 import { LABELS } from "../store/index/index.ts";
-import type { Replay, ReplayFilter, ReplayJob, ReplayList } from "../store/log/replays.ts";
+import type { Replay, ReplayFilter, ReplayList, RunningReplay } from "../store/log/replays.ts";
 import { holdsText } from "../store/log/body-search.ts";
 
 /** Whose deliveries a replay may take: a project's, or only those of one consumer's endpoints. */
@@ -103,7 +103,7 @@ export class Replayer {
   }
 
   /** Starts a job whose row is on disk, or takes up one that a restart interrupted. */
-  run(replay: ReplayJob): void {
+  run(replay: RunningReplay): void {
     if (this.#walking.has(replay.id)) return;
     this.#walking.add(replay.id);
     const walk = this.#walk(replay).finally(() => this.#walking.delete(replay.id));
@@ -122,20 +122,18 @@ export class Replayer {
     };
   }
 
-  async #walk(replay: ReplayJob): Promise<void> {
-    let { replayed } = replay;
-    const { filter, position, last } = replay;
-    const { ratePerSecond } = filter;
+  async #walk({ id, projectId }: RunningReplay): Promise<void> {
     // The jobs of a project share its turns, whoever started them.
-    const turns = this.data.store.turns.of(`replays:${replay.projectId}`, null);
-    const scopeOf = () => this.scopeOf(replay);
-    const { event } = filter;
-    const walk =
-      event && replay.list
-        ? this.#walkOver(scopeOf, event.id, replay.list, position)
-        : this.#walkOf(scopeOf, filter, position, last);
+    const turns = this.data.store.turns.of(`replays:${projectId}`, null);
+    // Of a list that is long this is a turn of its own.
+    await turns.giveWay(this.data.replays.listBytes(id));
+    const replay = this.data.replays.get(id);
+    if (replay?.status !== "running") return;
+    let { replayed } = replay;
+    const { ratePerSecond } = replay.filter;
+    const walk = this.#begin(replay);
     while (this.data.store.writable) {
-      const { done, reached } = await this.#inTurn(replay.projectId, async () => {
+      const { done, reached } = await this.#inTurn(projectId, async () => {
         await turns.giveWay();
         const asOf = this.data.store.latestKey;
         const slice = await walk.next(turns, ratePerSecond ?? undefined);
@@ -146,6 +144,17 @@ export class Replayer {
       if (replayed >= replay.matched) return;
       if (ratePerSecond !== null && done > 0) await this.#wait((done * SECOND_MS) / ratePerSecond);
     }
+  }
+
+  /** Goes on from where the job came. */
+  #begin(replay: Replay): Walk {
+    const { id, filter, position, last } = replay;
+    const { event } = filter;
+    const list = event ? this.data.replays.listOf(id) : null;
+    const scopeOf = () => this.scopeOf(replay);
+    return event && list
+      ? this.#walkOver(scopeOf, event.id, list, position)
+      : this.#walkOf(scopeOf, filter, position, last);
   }
 
   /**

@@ -169,3 +169,28 @@ test("what is replayed by hand between the look of a job and its write is not ma
   expect([asked, replays.get(replay.id)?.replayed, events.get(event.id)?.deliveryCount]).toEqual([1, 0, 1]);
   expect(deliveries.findOf(event.id, endpoint.id)).not.toBeNull();
 });
+
+test("jobs that are taken up read their lists one in a turn, and no more once they walk", async () => {
+  await using api = await startApi();
+  const { store, replays } = api.data;
+  const filter = { ...DEAD, event: { id: 9, isTest: false } };
+  const keys = Array.from({ length: 10_000 }, (_, at) => 1_000_000 + at);
+  const list = { endpoints: keys, deliveries: keys };
+  const job = { projectId: 1, consumerId: null, filter, list, matched: 10_000, position: 0, last: 0 };
+  await store.write(() => Array.from({ length: 3 }, () => replays.insert(job)));
+  const disk = Promise.withResolvers<void>();
+  api.diskWaitsFor = disk.promise;
+  const lists = spyOn(replays, "listOf");
+  const read: number[] = [];
+  for (let time = 0; time < 2; time++) {
+    api.services.replayer.recover();
+    for (let turn = 0; turn < 20; turn++) {
+      read.push(lists.mock.calls.length);
+      await nextTurn();
+    }
+  }
+  disk.resolve();
+  const inOneTurn = read.map((count, at) => count - (read[at - 1] ?? 0));
+  expect([read[0], Math.max(...inOneTurn), read[19], read.at(-1)]).toEqual([0, 1, 3, 3]);
+  await api.until(async () => replays.countRunning() === 0);
+});

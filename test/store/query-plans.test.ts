@@ -31,7 +31,8 @@ const lists = [new EventList(data), new DeliveryList(data)];
 // What drizzle asks is made when it is asked.
 data.replays.list(1, null, 9, 9);
 data.replays.list(1, "ada", 9, 9);
-data.replays.running();
+data.replays.get(1);
+data.replays.listOf(1);
 data.endpoints.getAnyway(1);
 data.endpoints.keysOf(1, "ada");
 data.endpoints.countOf(1, "ada");

@@ -5,7 +5,7 @@ import { limit } from "../../core/limits.ts";
 import { DELIVERY_STATUS, type Endpoint, type Event } from "../../core/model.ts";
 import { piecewise } from "../../core/structures/turn-queue.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
-import { everyOne, type ReplayJob, type ReplayList } from "../../store/log/replays.ts";
+import { everyOne, type Replay, type ReplayList } from "../../store/log/replays.ts";
 import { type DeliveryAnswer, deliveryOf } from "../deliveries/shape.ts";
 import { commitChange } from "../framework/commit.ts";
 import { replayOf } from "../replays/shape.ts";
@@ -77,7 +77,7 @@ export class WideReplay {
       if (at < limit("replayNamedMax")) shown.push(JSON.stringify(this.#describe(endpoint, id)));
     }
     const headers = { "content-type": "application/json" };
-    const bodyOf = (replay: ReplayJob) =>
+    const bodyOf = (replay: Replay) =>
       `{"data":[${shown.join(",")}],"replay":${JSON.stringify(replayOf(services, replay))}}`;
     return commitChange(context, {
       write: () => {
@@ -109,7 +109,7 @@ export class WideReplay {
   }
 
   /** Inside the write. */
-  #insert(list: ReplayList): ReplayJob {
+  #insert(list: ReplayList): Replay {
     const { replays, store, events } = this.services;
     const { id, projectId, isTest } = this.event;
     requireReplayRoom(this.services, this.caller);

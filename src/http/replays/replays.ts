@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
 import { invalid, notFound, Problem } from "../../core/errors.ts";
-import type { Replay, ReplayFilter, ReplayJob } from "../../store/log/replays.ts";
+import type { Replay, ReplayFilter } from "../../store/log/replays.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
 import type { Matched } from "../../pipeline/replayer.ts";
 import { commitChange } from "../framework/commit.ts";
@@ -92,7 +92,7 @@ function insert(
   caller: Caller,
   filter: ReplayFilter,
   { matched, asOf }: Matched,
-): ReplayJob {
+): Replay {
   const { projectId, consumerId } = caller;
   const ofConsumer = filter.consumerId !== null && { projectId, consumerId: filter.consumerId };
   // What is written now, with the text that was looked for, would outlive it.
@@ -122,7 +122,7 @@ function endpointConsumer({ endpoints }: Needs<"endpoints">, { endpointId }: Rep
 }
 
 /** What was asked for may hold a text of the consumer whose data was looked for. */
-function started(services: Needs<"ids">, replay: ReplayJob): Answer {
+function started(services: Needs<"ids">, replay: Replay): Answer {
   const { consumerId, endpointConsumerId } = replay.filter;
   return {
     status: 202,

@@ -1,4 +1,4 @@
-import { and, desc, eq, lt, sql } from "drizzle-orm";
+import { and, desc, eq, lt } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { DeliveryStatus } from "../../core/model.ts";
 import type { Meter } from "../counts/meter.ts";
@@ -69,18 +69,18 @@ export interface Replay {
   completedAt: number | null;
 }
 
-/** A replay as it is walked. Its list stands apart, as each slice reads and writes the row. */
-export interface ReplayJob extends Replay {
-  list: ReplayList | null;
-}
-
+/** Its list stands apart, as each slice reads and writes the row. */
 type NewReplay = Omit<Replay, "id" | "status" | "replayed" | "completedAt"> & { list?: ReplayList };
+
+export type RunningReplay = Pick<Replay, "id" | "projectId">;
 
 export class Replays {
   readonly #countRunning;
   readonly #countRunningOf;
   readonly #runningOfEvent;
   readonly #status;
+  readonly #running;
+  readonly #listBytes;
 
   constructor(
     private readonly store: Store,
@@ -101,10 +101,16 @@ export class Replays {
     this.#status = store.sqlite.prepare<Pick<Replay, "status">, [number]>(
       "SELECT status FROM replay WHERE id = ?",
     );
+    this.#running = store.sqlite.prepare<RunningReplay, []>(
+      "SELECT id, project_id AS projectId FROM replay INDEXED BY replay_running WHERE status = 'running'",
+    );
+    this.#listBytes = store.sqlite.prepare<{ bytes: number }, [number]>(
+      "SELECT octet_length(endpoints) + octet_length(deliveries) AS bytes FROM replay_list WHERE id = ?",
+    );
   }
 
   /** Inside a write. */
-  insert({ list, ...fields }: NewReplay): ReplayJob {
+  insert({ list, ...fields }: NewReplay): Replay {
     const made: Replay = {
       ...fields,
       id: this.store.takeKey(),
@@ -122,7 +128,7 @@ export class Replays {
         .values({ id: made.id, ...list })
         .run();
     this.meter.reserve(made.projectId, "taken", placesOf(made));
-    return { ...made, list: list ?? null };
+    return made;
   }
 
   get(id: number): Replay | null {
@@ -144,12 +150,18 @@ export class Replays {
     return this.#status.get(id)?.status === "running";
   }
 
-  running(): ReplayJob[] {
-    const rows = this.db.select().from(table).where(sql`status = 'running'`).all();
-    return rows.map((row) => ({ ...toReplay(row), list: this.#listOf(row.id) }));
+  /** Which ones: each row, and its list, is read when its turn comes. */
+  running(): RunningReplay[] {
+    return this.#running.all();
   }
 
-  #listOf(id: number): ReplayList | null {
+  /** How long the texts are that `listOf` parses. */
+  listBytes(id: number): number {
+    return this.#listBytes.get(id)?.bytes ?? 0;
+  }
+
+  /** Null where the job has none, or is over. */
+  listOf(id: number): ReplayList | null {
     const { endpoints, deliveries } = replayList;
     const columns = this.db.select({ endpoints, deliveries }).from(replayList);
     return columns.where(eq(replayList.id, id)).get() ?? null;

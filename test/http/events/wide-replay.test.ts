@@ -130,8 +130,8 @@ test("a job that a restart finds has its list again", async () => {
   const filter = { ...everyOne(["dead"]), event: { id: 9, isTest: false } };
   const job = { projectId: 1, consumerId: null, filter, list, matched: 2, position: 0, last: 0 };
   const made = await store.write(() => replays.insert(job));
-  expect(replays.running()).toEqual([made]);
-  expect(made.list).toEqual(list);
+  expect(replays.running()).toEqual([{ id: made.id, projectId: 1 }]);
+  expect([replays.get(made.id), replays.listOf(made.id)]).toEqual([made, list]);
   await store.write(() => replays.update(made.id, { status: "cancelled" }));
   expect(store.sqlite.query("SELECT * FROM replay_list").all()).toEqual([]);
 });

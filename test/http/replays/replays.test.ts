@@ -166,8 +166,10 @@ describe("a bulk replay", () => {
     const replay = await data.store.write(() =>
       data.replays.insert({ ...place, filter, matched: 5, position: 0, last }),
     );
-    await data.store.write(() => data.replays.update(replay.id, { status: "cancelled" }));
-    using next = spyOn(Merge.prototype, "next");
+    using next = spyOn(Merge.prototype, "next").mockImplementation(() => {
+      data.replays.update(replay.id, { status: "cancelled" });
+      return [1];
+    });
     services.replayer.run(replay);
     for (let turns = 0; turns < 20; turns++) await nextTurn();
     expect(next.mock.calls.length).toBe(1);
