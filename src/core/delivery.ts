@@ -184,7 +184,12 @@ export function disabledBy(finding: Finding, health: Health, now: number): "gone
 
 /** Whether an endpoint has failed for so long, without one success, that nobody seems to listen. */
 export function hasFailedTooLong({ failingSince }: Pick<Health, "failingSince">, now: number): boolean {
-  return failingSince !== null && now - failingSince >= limit("disableAfterMs");
+  return failingSince !== null && failingSince <= failedTooLongSince(now);
+}
+
+/** Who has failed since then, or longer, has failed for too long. */
+export function failedTooLongSince(now: number): number {
+  return now - limit("disableAfterMs");
 }
 
 /**

@@ -1,7 +1,8 @@
-import { hasFailedTooLong } from "../core/delivery.ts";
+import { failedTooLongSince, hasFailedTooLong } from "../core/delivery.ts";
 import type { Endpoint, Source } from "../core/model.ts";
 import type { Actors } from "../delivery/actors.ts";
 import type { Data } from "../store/data.ts";
+import type { Failing } from "../store/resources/health.ts";
 
 /** Each costs an encryption, some 20 µs, and a row that is written anew. */
 const CHANGED_AT_ONCE = 50;
@@ -55,15 +56,20 @@ export async function disableFailing(
 ): Promise<Endpoint[]> {
   const { endpoints, health, store } = data;
   const now = actors.clock.now();
-  const failing = health.failing().filter((one) => hasFailedTooLong(one, now));
-  const active = failing.map(({ id }) => id).filter((id) => endpoints.get(id)?.status === "active");
-  const idle = active.filter((id) => actors.isIdle(id));
   const isDue = (id: number) =>
     hasFailedTooLong(health.get(id), now) && actors.isIdle(id) && endpoints.current(id)?.status === "active";
   const disabled: Endpoint[] = [];
-  for (const some of slices(idle)) {
+  let last: Failing | null = null;
+  for (;;) {
+    await store.turns.giveWay();
+    const failing: Failing[] = health.failing(failedTooLongSince(now), last, CHANGED_AT_ONCE);
+    last = failing.at(-1) ?? null;
+    if (last === null) return disabled;
+    const active = failing.map(({ id }) => id).filter((id) => endpoints.get(id)?.status === "active");
+    const idle = active.filter((id) => actors.isIdle(id));
+    if (idle.length === 0) continue;
     const changed = await store.write(() =>
-      some
+      idle
         .filter(isDue)
         .map((id) => endpoints.update(id, () => ({ status: "disabled", disabledReason: "failing" }))),
     );
@@ -73,7 +79,6 @@ export async function disableFailing(
       disabled.push(endpoint);
     }
   }
-  return disabled;
 }
 
 function* slices<T>(all: readonly T[]): Generator<readonly T[]> {

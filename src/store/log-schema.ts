@@ -24,15 +24,19 @@ export const meta = sqliteTable("meta", {
   value: bytes().notNull(),
 });
 
-export const endpointHealth = sqliteTable("endpoint_health", {
-  endpoint_id: integer().primaryKey(),
-  failures_in_row: integer().notNull(),
-  backoff_level: integer().notNull(),
-  backoff_until: integer().notNull(),
-  slow_level: integer().notNull(),
-  slow_until: integer().notNull(),
-  failing_since: integer(),
-});
+export const endpointHealth = sqliteTable(
+  "endpoint_health",
+  {
+    endpoint_id: integer().primaryKey(),
+    failures_in_row: integer().notNull(),
+    backoff_level: integer().notNull(),
+    backoff_until: integer().notNull(),
+    slow_level: integer().notNull(),
+    slow_until: integer().notNull(),
+    failing_since: integer(),
+  },
+  (t) => [index("endpoint_failing").on(t.failing_since).where(sql`failing_since IS NOT NULL`)],
+);
 
 export const event = sqliteTable(
   "event",

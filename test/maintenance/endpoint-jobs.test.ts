@@ -1,5 +1,5 @@
 /** Work that time alone brings about: old secrets leave, endpoints that fail for days are disabled. */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { HEALTHY } from "../../src/core/model.ts";
 import { disableFailing, dropExpiredSecrets } from "../../src/maintenance/endpoint-jobs.ts";
 import { type Api, startApi } from "../http/log-kit.ts";
@@ -125,6 +125,27 @@ describe("an endpoint that has failed for five days", () => {
     await api.data.store.write(() => api.data.health.set(endpoint.id, health));
     expect(await disableFailing(api.data, api.services.actors)).toEqual([]);
     expect(statusOf(endpoint.id)).toEqual(["active", null]);
+  });
+
+  test("is found among many: they are read in slices, with turns between, and those that are not due not", async () => {
+    const endpoint = await failing();
+    const { health, store } = api.data;
+    const setMany = (first: number, count: number) =>
+      store.write(() => {
+        for (let id = first; id < first + count; id++)
+          health.set(id, { ...HEALTHY, failuresInRow: 1, failingSince: clock.now() });
+      });
+    // Of endpoints that are not there any more.
+    await setMany(endpoint.id + 1, 120);
+    clock.advance(1);
+    await setMany(endpoint.id + 1000, 500);
+    clock.advance(5 * DAY_MS - 1);
+    using read = spyOn(health, "failing");
+    using turns = spyOn(store.turns, "giveWay");
+    const disabled = await disableFailing(api.data, api.services.actors);
+    expect(disabled.map(({ id }) => id)).toEqual([endpoint.id]);
+    const found = read.mock.results.map(({ value }) => (value as unknown[]).length);
+    expect([found, turns.mock.calls.length]).toEqual([[50, 50, 21, 0], 4]);
   });
 
   test("is left alone where it is paused, or well again", async () => {
