@@ -30,6 +30,3 @@ CREATE INDEX audit_consumer_to ON audit (scope, changes ->> '$.consumer_id.to') 
 
 -- A delivery may leave its event, with its notes; of the event's others there may be very many.
 CREATE INDEX note_delivery ON note (delivery_id);
-
--- Which endpoints have failed for days, apart from those that have just begun to.
-CREATE INDEX endpoint_failing ON endpoint_health (failing_since) WHERE failing_since IS NOT NULL;

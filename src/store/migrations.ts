@@ -3,12 +3,13 @@ import initial from "../../drizzle/0001_initial.sql" with { type: "text" };
 import parkedById from "../../drizzle/0002_parked_by_id.sql" with { type: "text" };
 import auditConsumer from "../../drizzle/0003_audit_consumer.sql" with { type: "text" };
 import owners from "../../drizzle/0004_owners.sql" with { type: "text" };
+import failing from "../../drizzle/0005_failing.sql" with { type: "text" };
 
 /**
  * In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable
  * carries them.
  */
-const MIGRATIONS: readonly string[] = [initial, parkedById, auditConsumer, owners];
+const MIGRATIONS: readonly string[] = [initial, parkedById, auditConsumer, owners, failing];
 
 /** The schema's version before and after a start. */
 export interface Migrated {
