@@ -11,6 +11,8 @@ export interface Mutant {
   file: string;
   find: string;
   put: string;
+  /** The seed from which it is hunted, where only few seeds find it. */
+  from?: number;
 }
 
 export const MUTANTS: readonly Mutant[] = [
@@ -328,6 +330,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "delivery/backlog.ts",
     find: "    this.flights.readRowLater(id);\n    this.#queue.drop(id);",
     put: "    this.#queue.drop(id);",
+    from: 1700,
   },
   {
     name: "a refill leaves out what is tried by hand, where order is kept too",
