@@ -57,6 +57,12 @@ export function skipSpace(text: string, from: number): number {
   return at;
 }
 
+/** Index of what follows a value that ends at `from`: of the next one, or of what closes them all. */
+export function skipComma(text: string, from: number): number {
+  const at = skipSpace(text, from);
+  return text.charCodeAt(at) === COMMA ? skipSpace(text, at + 1) : at;
+}
+
 /** Index after the value that begins at `from`, or `to` where it goes on; the text must be valid JSON. */
 export function valueEnd(text: string, from: number, to = text.length): number {
   let depth = 0;
@@ -86,8 +92,7 @@ export function memberSpan(text: string, name: string, from = 0): Span | null {
     const start = skipSpace(text, text.indexOf(":", keyEnd) + 1);
     const end = valueEnd(text, start);
     if (nameAt(text, at, keyEnd) === name) found = { start, end };
-    at = skipSpace(text, end);
-    if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1);
+    at = skipComma(text, end);
   }
   return found;
 }
@@ -126,8 +131,7 @@ export function elementSpans(text: string, from: number, most = Infinity): Span[
   while (spans.length < most && at < text.length && text.charCodeAt(at) !== CLOSE_BRACKET) {
     const end = valueEnd(text, at);
     spans.push({ start: at, end });
-    at = skipSpace(text, end);
-    if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1);
+    at = skipComma(text, end);
   }
   return spans;
 }

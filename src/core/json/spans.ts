@@ -1,15 +1,16 @@
 import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
-  COMMA,
   nameAt,
   OPEN_BRACE,
   OPEN_BRACKET,
   type Span,
+  skipComma,
   skipSpace,
   stringEnd,
   valueEnd,
 } from "./json.ts";
+import { INDEX } from "./value.ts";
 
 /** The end of the value that was read, and what was found in it. */
 interface Read {
@@ -70,11 +71,3 @@ function readArray(text: string, start: number, path: readonly string[], level: 
   }
   return { end: at + 1, found };
 }
-
-function skipComma(text: string, from: number): number {
-  const at = skipSpace(text, from);
-  return text.charCodeAt(at) === COMMA ? skipSpace(text, at + 1) : at;
-}
-
-/** As an array knows its elements: of `01` it has none. */
-const INDEX = /^(?:0|[1-9]\d*)$/;

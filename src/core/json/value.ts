@@ -31,3 +31,6 @@ function shorten(value: Exclude<Json, string>): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   return value === null || typeof value !== "object" ? String(value) : "an object";
 }
+
+/** A name that an array's element may have: of `01` there is none. */
+export const INDEX = /^(?:0|[1-9][0-9]*)$/;

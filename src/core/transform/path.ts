@@ -1,4 +1,4 @@
-import { isObject, type Json, ownField } from "../json/value.ts";
+import { INDEX, isObject, type Json, ownField } from "../json/value.ts";
 import { limit } from "../limits.ts";
 
 /**
@@ -16,8 +16,6 @@ export const EVERY = "*";
 
 const LONE_BACKSLASH = /\\(?!\.)/;
 const DOT_BETWEEN_NAMES = /(?<!\\)\./;
-/** A name that may index an array. */
-export const INDEX = /^(?:0|[1-9][0-9]*)$/;
 
 /**
  * Reads a dotted path: `\.` is a literal dot; other backslashes and empty names are refused, and so is

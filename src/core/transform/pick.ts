@@ -1,6 +1,6 @@
 import type { Budget } from "../structures/budget.ts";
-import { isObject, type Json, type JsonObject } from "../json/value.ts";
-import { EVERY, INDEX, type Path } from "./path.ts";
+import { INDEX, isObject, type Json, type JsonObject } from "../json/value.ts";
+import { EVERY, type Path } from "./path.ts";
 
 /** Paths with their common beginnings merged, so that one walk over the document serves all of them. */
 export interface PathTree {
