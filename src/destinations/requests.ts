@@ -22,10 +22,15 @@ export function textOf(config: DestinationConfig, name: string): string | null {
   return typeof value === "string" ? value : null;
 }
 
+/** A path to which another one can be added. */
+export function withoutLastSlashes(path: string): string {
+  return path.replace(/(?<!\/)\/+$/, "");
+}
+
 /** `path` and `search`, encoded already, below a server's address, which may have a path of its own. */
 export function urlBelow(base: string, path: string, search = ""): UrlParts {
   const url = new URL(base);
-  url.pathname = url.pathname.replace(/(?<!\/)\/+$/, "") + path;
+  url.pathname = withoutLastSlashes(url.pathname) + path;
   url.search = search;
   url.hash = "";
   return urlParts(url);

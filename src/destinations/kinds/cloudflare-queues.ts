@@ -1,6 +1,6 @@
 import { DELIVERED, firstOf, readObject, rejected } from "../answers.ts";
 import { type DestinationKind, HEADER_TEXT } from "../destination.ts";
-import { headersWith, perConfig, textOf, urlBelow } from "../requests.ts";
+import { headersWith, perConfig, textOf, urlBelow, withoutLastSlashes } from "../requests.ts";
 
 const ORIGIN = "https://api.cloudflare.com";
 const BASE_PATH = "/client/v4";
@@ -9,7 +9,7 @@ const AFTER = new TextEncoder().encode("}");
 
 const connectionOf = perConfig((config) => {
   const base = textOf(config, "endpoint") ?? ORIGIN;
-  const prefix = new URL(base).pathname.replace(/(?<!\/)\/+$/, "").endsWith(BASE_PATH) ? "" : BASE_PATH;
+  const prefix = withoutLastSlashes(new URL(base).pathname).endsWith(BASE_PATH) ? "" : BASE_PATH;
   const { account_id: account, queue_id: queue } = config;
   return {
     url: urlBelow(base, `${prefix}/accounts/${String(account)}/queues/${String(queue)}/messages`),

@@ -13,7 +13,7 @@ import { awsRequest } from "../aws/request.ts";
 import { domainOf, grantedSecrets } from "../aws/session.ts";
 import { type DestinationConfig, type DestinationKind, isSuccess } from "../destination.ts";
 import { namesByType, OBJECT_KEY_FIELDS, objectKeyOf, prefixOf } from "../object-key.ts";
-import { attributesOf, perConfig, textOf } from "../requests.ts";
+import { attributesOf, perConfig, textOf, withoutLastSlashes } from "../requests.ts";
 import { type UrlParts, urlParts } from "../../transport/url-parts.ts";
 
 /** Amazon S3, and every store that speaks its API: one object a delivery. */
@@ -84,7 +84,7 @@ const bucketUrlOf = perConfig((config) => {
   const base = new URL(endpoint ?? (hasDots ? `https://${host}` : `https://${bucket}.${host}`));
   const isNamed = base.hostname.startsWith(`${bucket}.`) && /[a-z]$/.test(base.hostname);
   const inHost = endpoint === null ? !hasDots : isNamed;
-  return base.origin + base.pathname.replace(/(?<!\/)\/+$/, "") + (inHost ? "" : `/${bucket}`);
+  return base.origin + withoutLastSlashes(base.pathname) + (inHost ? "" : `/${bucket}`);
 });
 
 function objectUrlOf(config: DestinationConfig, key: string): UrlParts {
