@@ -7,6 +7,7 @@ import type { Endpoint, Source } from "../core/model.ts";
 import type { Consumer, Erasure, Owned } from "../store/cleanup/erasures.ts";
 import { LABELS } from "../store/index/index.ts";
 import type { HeldDelivery } from "../store/cleanup/removal.ts";
+import { lastWalked, NOT_WALKED, type Walked } from "../store/log/children.ts";
 
 type EraserData = Pick<
   Data,
@@ -33,12 +34,6 @@ export interface EraserParts {
 interface Closed {
   endpoints: (Endpoint | null)[];
   sources: (Source | null)[];
-}
-
-/** How far events are closed: of one with very many deliveries, those up to `last` are. */
-interface Walked {
-  eventId: number;
-  last: number;
 }
 
 /**
@@ -176,7 +171,7 @@ export class Eraser {
   async *#erase(erasure: Erasure): AsyncGenerator<number, void> {
     const { keptAnswers, index } = this.parts.data;
     let events = 0;
-    let walked: Walked = { eventId: 0, last: 0 };
+    let walked = NOT_WALKED;
     const steps: (() => Promise<boolean>)[] = [
       () => this.#dropPortalLinks(erasure),
       async () => {
@@ -245,7 +240,7 @@ export class Eraser {
     const erased = { events: 0, deliveries: 0, held: [] as HeldDelivery[], walked: before };
     for (let cost = 0, at = 0; at < keys.length && cost < limit("sliceRows"); at++) {
       const key = keys[at] ?? 0;
-      const open = removal.close(key, key === before.eventId ? before.last : key);
+      const open = removal.close(key, lastWalked(before, key));
       cost += 1 + open.length;
       erased.held.push(...open);
       const last = open.at(-1)?.id;

@@ -3,6 +3,7 @@ import { limit } from "../core/limits.ts";
 import { type Account, type Delivery, type Endpoint, isClosed } from "../core/model.ts";
 import { monthAt } from "../core/plans.ts";
 import type { Waiting } from "../core/waiting.ts";
+import { lastWalked, NOT_WALKED, type Walked } from "../store/log/children.ts";
 import { dispose } from "../store/log/disposal.ts";
 import { queueOrderFor } from "./new-delivery.ts";
 import type { Outlet } from "./outlet.ts";
@@ -13,12 +14,6 @@ import type { Data } from "../store/data.ts";
  * at all.
  */
 const LOOK_MS = 60_000;
-
-/** How far a walk has come: of an event with very many deliveries, those up to `last` are released. */
-interface Walked {
-  eventId: number;
-  last: number;
-}
 
 /**
  * Lets deliveries go that wait for their account's plan, oldest first, when there is room again: the month
@@ -74,7 +69,7 @@ export class Releaser {
   async #release({ id }: Account): Promise<void> {
     if (this.#walking.has(id)) return;
     this.#walking.add(id);
-    let walked: Walked = { eventId: 0, last: 0 };
+    let walked = NOT_WALKED;
     try {
       while (this.data.store.writable && this.#mayRelease(id)) {
         const toPark = this.outlet.endpointsToPark(this.#endpointsOf(id, walked));
@@ -109,8 +104,7 @@ export class Releaser {
 
   /** Those behind what is released already, of which an event may have a hundred thousand. */
   #awaitingOf(eventId: number, walked: Walked): Delivery[] {
-    const above = walked.eventId === eventId ? walked.last : eventId;
-    return this.data.deliveries.awaitingOf(eventId, above, limit("sliceRows"));
+    return this.data.deliveries.awaitingOf(eventId, lastWalked(walked, eventId), limit("sliceRows"));
   }
 
   #writeSlice(

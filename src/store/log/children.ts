@@ -15,6 +15,19 @@ export const KEY_MAX = Number.MAX_SAFE_INTEGER;
  */
 const KEYS_MAX = 2 ** 22;
 
+/** How far a walk by slices has come: of an event with very many deliveries, those up to `last` are done. */
+export interface Walked {
+  eventId: number;
+  last: number;
+}
+
+export const NOT_WALKED: Walked = { eventId: 0, last: 0 };
+
+/** The key behind which a walk goes on in this event. */
+export function lastWalked({ eventId, last }: Walked, key: number): number {
+  return key === eventId ? last : key;
+}
+
 interface Part {
   /** SQL of a key: only rows above it. */
   above?: string;
