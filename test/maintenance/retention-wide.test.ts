@@ -5,40 +5,22 @@
 import { afterEach, beforeEach, expect, spyOn, test } from "bun:test";
 import { untriedDelivery } from "../../src/core/delivery.ts";
 import { limit } from "../../src/core/limits.ts";
-import { BUILT_IN_PLANS } from "../../src/core/plans.ts";
-import { isPolled } from "../../src/destinations/destinations.ts";
-import { Retention } from "../../src/maintenance/retention.ts";
-import { type Api, type EndpointFields, startApi } from "../http/log-kit.ts";
-import { SetClock } from "../kit/clock.ts";
+import type { Retention } from "../../src/maintenance/retention.ts";
+import { type Api, type EndpointFields } from "../http/log-kit.ts";
+import type { SetClock } from "../kit/clock.ts";
 import { jobControlOf } from "../kit/job-control.ts";
+import { startRetention } from "../kit/retention.ts";
 
 const DAY_MS = 86_400_000;
 const SLICES = 20;
 const WIDTH = SLICES * limit("sliceRows");
-const PLANS = {
-  ...BUILT_IN_PLANS,
-  unlimited: {
-    ...BUILT_IN_PLANS["free"],
-    deliveries: null,
-    blocks: false,
-    retentionDays: 10,
-    bodyRetentionDays: 2,
-  },
-};
-
 let api: Api;
 let clock: SetClock;
 let retention: Retention;
 let eventId: number;
 
 beforeEach(async () => {
-  clock = new SetClock(Date.UTC(2026, 10, 21));
-  api = await startApi({}, clock, PLANS);
-  retention = new Retention({
-    data: api.data,
-    actors: api.services.actors,
-    expires: ({ kind }) => isPolled(kind),
-  });
+  ({ api, clock, retention } = await startRetention());
 });
 
 afterEach(() => api[Symbol.asyncDispose]());

@@ -4,38 +4,20 @@ import { readConfig } from "../../../src/config.ts";
 import { limit } from "../../../src/core/limits.ts";
 import type { Endpoint } from "../../../src/core/model.ts";
 import { BUILT_IN_PLANS } from "../../../src/core/plans.ts";
-import { isPolled } from "../../../src/destinations/destinations.ts";
-import { Retention } from "../../../src/maintenance/retention.ts";
-import { type Api, expectRefusal, type Page, startApi } from "../../http/log-kit.ts";
-import { SetClock } from "../../kit/clock.ts";
+import type { Retention } from "../../../src/maintenance/retention.ts";
+import { type Api, expectRefusal, type Page } from "../../http/log-kit.ts";
+import type { SetClock } from "../../kit/clock.ts";
 import { jobControlOf } from "../../kit/job-control.ts";
+import { startRetention } from "../../kit/retention.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const PLANS = {
-  ...BUILT_IN_PLANS,
-  unlimited: {
-    ...BUILT_IN_PLANS["free"],
-    deliveries: null,
-    blocks: false,
-    retentionDays: 10,
-    bodyRetentionDays: 2,
-    attemptRetentionDays: 4,
-  },
-};
-
 let api: Api;
 let clock: SetClock;
 let retention: Retention;
 
 beforeEach(async () => {
-  clock = new SetClock(Date.UTC(2026, 10, 21));
-  api = await startApi({}, clock, PLANS);
-  retention = new Retention({
-    data: api.data,
-    actors: api.services.actors,
-    expires: ({ kind }) => isPolled(kind),
-  });
+  ({ api, clock, retention } = await startRetention({ attemptRetentionDays: 4 }));
 });
 
 afterEach(() => api[Symbol.asyncDispose]());
