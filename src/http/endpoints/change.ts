@@ -5,7 +5,7 @@ import { type Endpoint, HEALTHY, isSameDestination } from "../../core/model.ts";
 import { rotated } from "../../core/signing.ts";
 import { commitChange } from "../framework/commit.ts";
 import { belongsTo } from "../shared/lookups.ts";
-import { requireRoomFor } from "../shared/room.ts";
+import { requireRoomFor, requireWeight } from "../shared/room.ts";
 import { endpointWeight } from "../../store/resources/endpoint-weights.ts";
 import type { NewEndpoint } from "../../store/resources/endpoints.ts";
 import { endpointOf } from "./shape.ts";
@@ -24,7 +24,7 @@ export function requireRoom(services: Needs<"endpoints">, made: NewEndpoint): vo
   requireRoomFor("endpointsPerProjectMax", services.endpoints.ofProject(made.projectId));
   requireConsumerRoom(services, made);
   const weight = endpointWeight(made);
-  requireWeight(services, made, weight, weight);
+  requireWeights(services, made, weight, weight);
 }
 
 function requireConsumerRoom({ endpoints }: Needs<"endpoints">, { projectId, consumerId }: Owner): void {
@@ -41,28 +41,22 @@ function requireConsumerRoom({ endpoints }: Needs<"endpoints">, { projectId, con
 export function requireLighter(services: Needs<"endpoints">, current: Endpoint, made: Endpoint): void {
   const weight = endpointWeight(made);
   const added = weight - endpointWeight(current);
-  requireWeight(services, made, added, made.consumerId === current.consumerId ? added : weight);
+  requireWeights(services, made, added, made.consumerId === current.consumerId ? added : weight);
 }
 
-function requireWeight(
+/** Each in bytes: what is added to the project's endpoints, and to the consumer's. */
+function requireWeights(
   { endpoints }: Needs<"endpoints">,
   { projectId, consumerId }: Owner,
   added: number,
   addedToConsumer: number,
 ): void {
-  if (consumerId !== null)
-    requireUnder("consumer", endpoints.ofConsumer(projectId, consumerId), addedToConsumer);
-  requireUnder("project", endpoints.ofProject(projectId), added);
+  if (consumerId !== null) {
+    const held = endpoints.ofConsumer(projectId, consumerId);
+    requireWeight("endpointsOfConsumerBytesMax", held, addedToConsumer);
+  }
+  requireWeight("endpointsOfProjectBytesMax", endpoints.ofProject(projectId), added);
 }
-
-const WEIGHTS = { consumer: "endpointsOfConsumerBytesMax", project: "endpointsOfProjectBytesMax" } as const;
-
-function requireUnder(whose: keyof typeof WEIGHTS, { weight }: { weight: number }, added: number): void {
-  if (added <= 0 || weight + added <= limit(WEIGHTS[whose])) return;
-  throw invalid("", `The endpoints of this ${whose} are too large together: ${SMALLER}`);
-}
-
-const SMALLER = "their filters, transformations, headers and metadata have many parts, or long texts.";
 
 /**
  * Inside a write: what becomes of an endpoint that another consumer gets. Throws where that cannot be: what

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
-import { invalid, notFound, Problem } from "../../core/errors.ts";
+import { notFound, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import type { EventType } from "../../core/model.ts";
 import { eventTypeWeight, type NewEventType, WEIGHED_FIELDS } from "../../store/resources/event-types.ts";
@@ -14,7 +14,7 @@ import {
   eventTypeShape,
   newEventTypeShape,
 } from "./shape.ts";
-import { requireRoomFor } from "../shared/room.ts";
+import { requireRoomFor, requireWeight } from "../shared/room.ts";
 import { listShape, pageOf, pagingQuery } from "../shared/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
@@ -64,7 +64,7 @@ function createRoute(services: Needs<"eventTypes" | "wallNow">): AnyRoute {
       return commitChange(context, {
         write() {
           requireRoomFor("eventTypesPerProjectMax", eventTypes.ofProject(caller.projectId), "/name");
-          requireWeight(services, fields, null);
+          requireWeightOf(services, fields, null);
           const made = eventTypes.insert(fields);
           if (made === null) throw new Problem("conflict", "There is an event type of this name.");
           return made;
@@ -76,25 +76,17 @@ function createRoute(services: Needs<"eventTypes" | "wallNow">): AnyRoute {
   });
 }
 
-/**
- * Inside a write: throws 422 at the field that added most, where the project's types would weigh too much. A
- * change that makes one lighter is always taken.
- */
-function requireWeight(
+/** Inside a write: throws 422 at the field that added most, where the project's types weigh too much. */
+function requireWeightOf(
   { eventTypes }: Needs<"eventTypes">,
   made: NewEventType,
   before: EventType | null,
 ): void {
   const addedBy = (...fields: (typeof WEIGHED_FIELDS)[number][]) =>
     eventTypeWeight(made, fields) - (before === null ? 0 : eventTypeWeight(before, fields));
-  const added = addedBy(...WEIGHED_FIELDS);
-  const { weight } = eventTypes.ofProject(made.projectId);
-  if (added <= 0 || weight + added <= limit("eventTypesOfProjectBytesMax")) return;
   const [heaviest] = WEIGHED_FIELDS.toSorted((one, other) => addedBy(other) - addedBy(one));
-  throw invalid(
-    `/${heaviest}`,
-    "The event types of this project are too large together: their schemas and examples have many parts, or long texts.",
-  );
+  const held = eventTypes.ofProject(made.projectId);
+  requireWeight("eventTypesOfProjectBytesMax", held, addedBy(...WEIGHED_FIELDS), `/${heaviest}`);
 }
 
 const listQuery = Type.Object(
@@ -189,7 +181,7 @@ function changeRoute(services: Needs<"eventTypes">): AnyRoute {
           const made = eventTypes.update(caller.projectId, type.name, (current) => {
             before = eventTypeOf(current);
             const change = readEventTypeChange(body, current);
-            requireWeight(services, { ...current, ...change }, current);
+            requireWeightOf(services, { ...current, ...change }, current);
             return change;
           });
           if (made === null) throw notFound("event type");

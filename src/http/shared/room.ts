@@ -25,6 +25,32 @@ export function requireRoomFor(
   throw invalid(pointer, `A project has at most ${max.toLocaleString("en-US")} ${BOUNDED[name]}.`);
 }
 
+const ENDPOINTS_HEAVY =
+  "their filters, transformations, headers and metadata have many parts, or long texts.";
+
+/** What has a bounded weight in memory, and what is said where it would be above it. */
+const WEIGHED = {
+  endpointsOfConsumerBytesMax: `The endpoints of this consumer are too large together: ${ENDPOINTS_HEAVY}`,
+  endpointsOfProjectBytesMax: `The endpoints of this project are too large together: ${ENDPOINTS_HEAVY}`,
+  eventTypesOfProjectBytesMax:
+    "The event types of this project are too large together: their schemas and examples have many parts, or long texts.",
+  sourcesOfProjectBytesMax:
+    "The sources of this project are too large together: they have long secrets or credentials.",
+} as const;
+
+/**
+ * Inside a write: throws 422 where this, in bytes of memory, is too much beside what is held. A change that
+ * makes something lighter is always taken.
+ */
+export function requireWeight(
+  name: keyof typeof WEIGHED,
+  { weight }: { readonly weight: number },
+  added: number,
+  pointer = "",
+): void {
+  if (added > 0 && weight + added > limit(name)) throw invalid(pointer, WEIGHED[name]);
+}
+
 /** For the documentation of routes that start one. */
 export const REPLAYS_RUNNING =
   "Too many requests in a second, or as many replays run as may: " +

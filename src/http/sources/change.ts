@@ -1,11 +1,10 @@
 import type { Caller } from "../../core/caller.ts";
-import { invalid, notFound } from "../../core/errors.ts";
-import { limit } from "../../core/limits.ts";
+import { notFound } from "../../core/errors.ts";
 import type { Source } from "../../core/model.ts";
 import type { Provider } from "../../inbound/provider.ts";
 import { findProvider } from "../../inbound/providers.ts";
 import { type NewSource, sourceWeight } from "../../store/resources/sources.ts";
-import { requireRoomFor } from "../shared/room.ts";
+import { requireRoomFor, requireWeight } from "../shared/room.ts";
 import { commitChange } from "../framework/commit.ts";
 import type { Answer, RequestContext } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
@@ -29,17 +28,9 @@ export function providerOf({ provider: key }: Pick<Source, "provider">): Provide
 
 /** Inside a write: throws 422 where the project has no room for this source beside those that it has. */
 export function requireRoom(services: Needs<"sources">, made: NewSource): void {
-  requireRoomFor("sourcesPerProjectMax", services.sources.ofProject(made.projectId));
-  requireWeight(services, made.projectId, sourceWeight(made));
-}
-
-/** A change that makes it lighter is always taken. */
-function requireWeight({ sources }: Needs<"sources">, projectId: number, added: number): void {
-  if (added <= 0 || sources.ofProject(projectId).weight + added <= limit("sourcesOfProjectBytesMax")) return;
-  throw invalid(
-    "",
-    "The sources of this project are too large together: they have long secrets or credentials.",
-  );
+  const held = services.sources.ofProject(made.projectId);
+  requireRoomFor("sourcesPerProjectMax", held);
+  requireWeight("sourcesOfProjectBytesMax", held, sourceWeight(made));
 }
 
 /**
@@ -61,11 +52,8 @@ export function changeSource(
       const made = sources.update(id, (current) => {
         before = sourceOf(services, monitor, current);
         const changes = change(current);
-        requireWeight(
-          services,
-          current.projectId,
-          sourceWeight({ ...current, ...changes }) - sourceWeight(current),
-        );
+        const added = sourceWeight({ ...current, ...changes }) - sourceWeight(current);
+        requireWeight("sourcesOfProjectBytesMax", sources.ofProject(current.projectId), added);
         return changes;
       });
       if (made === null) throw notFound("source");
