@@ -446,6 +446,11 @@ export const LIMITS = {
     unit: "count",
     why: "Logos that a project fetches at once. Each takes up to `logoBytesMax` for as long as its server takes. Above: 429.",
   },
+  addressesOfNameMax: {
+    value: 64,
+    unit: "count",
+    why: "Addresses of a name that are looked at, and tried where others refuse; whose name it is decides how many there are, and an answer of DNS has room for 4,000.",
+  },
   concurrencyDefault: { value: 10, unit: "count", why: "Enough for a fast receiver, gentle to a small one." },
   concurrencyMax: {
     value: 100,

@@ -9,6 +9,7 @@ import type { NoAnswerCode } from "../core/attempt-error.ts";
 import { networkInterfaces } from "node:os";
 import { posix } from "node:path";
 import { dns } from "bun";
+import { limit } from "../core/limits.ts";
 import { type Address, isInside, isPublicAddress, parseAddress, requireCidr, unmapped } from "./addresses.ts";
 
 /** Finds all A and AAAA addresses of a name; rejects with an error that has a `code` (`ENOTFOUND`, …). */
@@ -113,7 +114,9 @@ export function createGuard(options: GuardOptions): Guard {
     return isFine ? { ok: true, url } : { ok: false, reason: UNSAFE_DESTINATION };
   }
 
-  function vet(texts: readonly string[], port: number): AddressVerdict {
+  /** What stands behind the first so many is neither looked at nor used. */
+  function vet(resolved: readonly string[], port: number): AddressVerdict {
+    const texts = resolved.slice(0, limit("addressesOfNameMax"));
     const [first, ...others] = texts;
     if (first === undefined) return { kind: "unresolved", code: "dns_not_found" };
     const areFine = texts.every((text) => {

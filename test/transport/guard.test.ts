@@ -263,6 +263,17 @@ describe("names", () => {
     });
   }
 
+  test("of very many addresses the first ones are looked at and stand by, and no others", async () => {
+    const few = Array.from({ length: 64 }, (_, at) => `8.8.8.${at}`);
+    const guard = guardWith({ "many.example.com": [...few, "not an address", "127.0.0.1"] });
+    const [first, ...others] = few;
+    expect(await guard.pin(originOf("many.example.com"))).toEqual({
+      kind: "pinned",
+      address: first ?? "",
+      others,
+    });
+  });
+
   test("a trailing dot and capitals ask for the same name", async () => {
     const resolver = fakeResolver({ "a.example.com": ["8.8.8.8"] });
     const guard = createGuard({ allow: [], resolver, ownAddresses: [] });

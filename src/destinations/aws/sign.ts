@@ -73,9 +73,7 @@ export async function signAws(request: OutgoingRequest, scope: SigningScope): Pr
 }
 
 /** Repeated names as a list. */
-function queryOf({ search }: UrlParts): Record<string, string | string[]> {
-  const searchParams = new URLSearchParams(search);
-  return Object.fromEntries(
-    [...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name)]),
-  );
+function queryOf({ search }: UrlParts): Record<string, string[]> {
+  const byName = Map.groupBy(new URLSearchParams(search), ([name]) => name);
+  return Object.fromEntries([...byName].map(([name, pairs]) => [name, pairs.map(([, value]) => value)]));
 }

@@ -1,7 +1,7 @@
 /**
  * Signature Version 4 against the suite that AWS publishes, and against the examples of S3's documentation.
  */
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { signAws } from "../../../src/destinations/aws/sign.ts";
 import suite from "./sigv4.json";
@@ -119,6 +119,17 @@ describe("the examples of S3's documentation", () => {
       "Signature=34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7",
     );
   });
+});
+
+test("of a query with very many names each is read once", async () => {
+  const query = Array.from({ length: 600 }, (_, at) => `${at}=1&${at}=0`).join("&");
+  const url = new URL(`http://127.0.0.1:5566/?${query}`);
+  const getAll = spyOn(URLSearchParams.prototype, "getAll");
+  const scope = { service: "sqs", region: "eu-central-1", timestampSeconds: 1_440_938_160 };
+  const credentials = { accessKeyId: "AKIAEXAMPLE", secretAccessKey: "secret" };
+  await signAws({ method: "POST", url, headers: [], body: new Uint8Array() }, { ...scope, credentials });
+  expect(getAll).not.toHaveBeenCalled();
+  getAll.mockRestore();
 });
 
 test("of credentials for a time, the session token is signed and sent too", async () => {
