@@ -39,6 +39,8 @@ export interface SendParts {
   ids: IdCodec;
   /** The turns of work for a project. */
   turnsOf(projectId: number): Turns;
+  /** True where others should go first in this turn of the loop. */
+  isTurnOver(): boolean;
   /** By the wall clock: what signatures are compared with. */
   now(): number;
   /** By the clock that dates rows. */
@@ -116,12 +118,15 @@ interface Sending {
   until: number;
   /** Headers of the last request that had to be made before: for a token, or credentials. */
   asked: OutgoingRequest["headers"];
+  /** When the last answer came, by the monotonic clock. */
+  answeredAt?: number;
   /** See Sent. */
   socketGone?: Promise<void> | undefined;
 }
 
-function elapsedMs({ parts, began }: Sending): number {
-  return Math.max(0, Math.round(parts.monotonic() - began));
+/** Until the last answer; until now where none came. */
+function elapsedMs({ parts, began, answeredAt = parts.monotonic() }: Sending): number {
+  return Math.max(0, Math.round(answeredAt - began));
 }
 
 /**
@@ -147,7 +152,10 @@ function secretsOf(
   return { kept, made: [...(kind.secrets?.(compiledOf(endpoint).config) ?? []), ...made] };
 }
 
-/** Within what is left of the attempt's time. */
+/**
+ * Within what is left of the attempt's time. The answer is there in a turn of the loop that has time left for
+ * what is done with it: a receiver can hold very many requests, and answer all of them at once.
+ */
 async function transmit(
   sending: Sending,
   { method, url, headers, body }: OutgoingRequest,
@@ -167,7 +175,16 @@ async function transmit(
     signal,
   });
   if (result.kind === "timeout") sending.socketGone = result.socketGone;
+  sending.answeredAt = sending.parts.monotonic();
+  if (sending.parts.isTurnOver()) await untilTurn(sending, sending.answeredAt);
   return result;
+}
+
+/** What it waits is ours: the destination has as much time after that as before. */
+async function untilTurn(sending: Sending, since: number): Promise<void> {
+  const { parts, endpoint } = sending;
+  await parts.turnsOf(endpoint.projectId).next();
+  sending.until += parts.monotonic() - since;
 }
 
 /** Nothing was sent: whoever had to be asked first gave nothing to go on. */

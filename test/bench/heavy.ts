@@ -37,6 +37,7 @@ export const HEAVY_FLOODS: readonly HeavyFlood[] = [
   { name: "large, schema", peakMiBMax: 480, seconds: 20, prepare: largeToSchema },
   { name: "exports, unread", peakMiBMax: 310, seconds: 20, prepare: unreadExports },
   { name: "outcomes at once", peakMiBMax: 375, seconds: 20, prepare: outcomesAtOnce },
+  { name: "long answers", peakMiBMax: 400, seconds: 20, prepare: longAnswersAtOnce },
   { name: "wide, all sorts", peakMiBMax: 520, seconds: 20, prepare: wideToAllSorts },
   { name: "lists of wide", peakMiBMax: 450, seconds: 15, prepare: listsOfWide },
   { name: "numbers, backlog", peakMiBMax: 300, seconds: 15, prepare: numbersOfBacklog },
@@ -155,6 +156,27 @@ async function outcomesAtOnce(target: Target): Promise<() => Promise<Tally>> {
   return async () => {
     await Bun.sleep(8000);
     isOpen = true;
+    gate.resolve();
+    return {};
+  };
+}
+
+/** 1,000 requests that are answered in one moment, by what takes long to search for credentials. */
+async function longAnswersAtOnce(target: Target): Promise<() => Promise<Tally>> {
+  const gate = Promise.withResolvers<void>();
+  const answer = async () => {
+    await gate.promise;
+    return new Response("%41".repeat(6000), { headers: { "x-long": "%41".repeat(5000) } });
+  };
+  const receiver = Bun.serve({ hostname: "127.0.0.1", port: 0, idleTimeout: 0, fetch: answer });
+  await makeEndpoints(target, 10, {
+    url: `http://127.0.0.1:${receiver.port}/`,
+    max_concurrency: 100,
+    headers: { "x-token": "short-credential" },
+  });
+  await atOnce(100, () => publish(target, {}));
+  return async () => {
+    await Bun.sleep(5000);
     gate.resolve();
     return {};
   };

@@ -80,6 +80,7 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (kind, p
       transport,
       ids: api.data.ids,
       turnsOf: (projectId: number) => turnsOf(api.data, projectId),
+      isTurnOver: () => api.data.store.turns.isOver,
       now: () => now,
       dated: () => now,
       monotonic: () => now,

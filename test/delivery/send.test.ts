@@ -25,6 +25,7 @@ const delivery = untriedDelivery({ ...keys, origin: "publish", due: 0 });
 function partsWith(answer: (request: TransportRequest) => Promise<TransportResult>): SendParts {
   return {
     turnsOf: () => new TurnQueue({ schedule: setImmediate, beginShare: () => ({ isOver: false }) }),
+    isTurnOver: () => false,
     ids: new IdCodec("00", new Uint8Array(16)),
     now: Date.now,
     dated: Date.now,
@@ -154,6 +155,30 @@ test("all attempts that wait for one signature get the time back that it takes",
   expect(timeouts).toEqual([1, 2, 3].map(() => endpoint.timeoutSeconds * 1000));
 });
 
+test("what is done with answers that come in one turn of the loop is shared over turns, and costs them no time", async () => {
+  const load = { type: "a.b", hops: 0, body: new TextEncoder().encode("{}"), delivery };
+  const perTurn: number[] = [];
+  let clock = 0;
+  const turns = new TurnQueue({
+    schedule: setImmediate,
+    beginShare() {
+      perTurn.push(0);
+      return { isOver: true };
+    },
+  });
+  const answer = { kind: "response", status: 200, headers: [], truncated: false } as const;
+  const parts = partsWith(() => Promise.resolve({ ...answer, body: new Uint8Array() }));
+  const own = { ...parts, monotonic: () => clock, turnsOf: () => turns, isTurnOver: () => true };
+  const attempts = Array.from({ length: 7 }, async () => {
+    const sent = await send(own, { ...endpoint, transformations: null }, load);
+    perTurn.push((perTurn.pop() ?? 0) + 1);
+    clock += TURN_MS;
+    return sent?.durationMs;
+  });
+  expect(await Promise.all(attempts)).toEqual(Array<number>(7).fill(0));
+  expect(perTurn).toEqual(Array<number>(7).fill(1));
+});
+
 test("what waits for the pool is given up where the process stops", async () => {
   const load = { type: "a.b", hops: 0, body: new TextEncoder().encode("{}"), delivery };
   const stop = new AbortController();
@@ -206,6 +231,7 @@ test("what an attempt waits for in our own turns is not taken from the destinati
   const turns = new TurnQueue({ schedule, beginShare: () => ({ isOver: true }) });
   const parts = {
     turnsOf: () => turns,
+    isTurnOver: () => false,
     ids: new IdCodec("00", new Uint8Array(16)),
     now: () => 1_700_000_000_000 + clock,
     dated: () => 1_700_000_000_000 + clock,

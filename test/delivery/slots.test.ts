@@ -46,6 +46,7 @@ test("sockets of attempts that were given up while they connected count until th
     dated: () => services.wallNow(),
     ids: data.ids,
     turnsOf: (projectId: number) => turnsOf(data, projectId),
+    isTurnOver: () => data.store.turns.isOver,
     signal: new AbortController().signal,
     onBroken() {},
   };

@@ -82,6 +82,7 @@ export class Api implements AsyncDisposable {
       transport,
       ids: data.ids,
       turnsOf: (projectId: number) => turnsOf(data, projectId),
+      isTurnOver: () => data.store.turns.isOver,
       now,
       dated: now,
       monotonic: () => performance.now(),
