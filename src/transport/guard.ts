@@ -153,9 +153,12 @@ function selfJudge(self: Self | undefined, own: ReadonlySet<string>) {
   if (!self) return { isSelf: () => false, isListener: () => false };
   const base = new URL(self.baseUrl);
   const [baseName, basePath] = [nameOf(base.hostname), plainPath(base.pathname)];
-  // Behind a router both of the usual ports lead to it.
   const basePort = portOf(base);
-  const isSamePort = (port: number) => port === basePort || (USUAL.has(port) && USUAL.has(basePort));
+
+  /** Behind a router both of the usual ports lead to it; beside a router the one that it listens on may. */
+  function isSamePort(port: number): boolean {
+    return port === basePort || port === self?.port() || (USUAL.has(port) && USUAL.has(basePort));
+  }
 
   function isListener(address: Address, port: number): boolean {
     if (port !== self?.port()) return false;

@@ -99,6 +99,7 @@ export function bootProcess(parts: ProcessParts): Process {
     transport,
     ids: data.ids,
     turnsOf: (projectId: number) => turnsOf(data, projectId, "deliveries"),
+    isTurnOver: () => data.store.turns.isOver,
     now: () => world.wall,
     dated: dates.now,
     monotonic: () => world.monotonic,

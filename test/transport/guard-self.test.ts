@@ -66,6 +66,7 @@ test.each([
   "https://HOOKS.example.com./x",
   "http://hooks.example.com/ingest/src_1",
   "https://hooks.example.com:443/",
+  "http://hooks.example.com:8080/ingest/src_1",
   "http://127.0.0.1:8080/ingest/src_1",
   "http://2130706433:8080/",
   "http://127.0.0.2:8080/",

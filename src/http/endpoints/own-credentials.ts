@@ -22,21 +22,28 @@ const ELSEWHERE = {
     "The address leads to another host, which must not get the headers that are stored for the one before: give them again, or {}.",
 };
 const OTHERWISE = {
-  value: "The destination changes, and what is stored is for the one before: give this value again.",
+  value:
+    "The destination changes, or a header that servers may read as another method, host or path; what is stored is for the one before: give this value again.",
   headers:
     "The destination changes, and the headers that are stored are for the one before: give them again, or {}.",
 };
+
+/**
+ * Headers from which routers and frameworks take another method, host or path than the request has, such as
+ * X-HTTP-Method-Override, X-Original-URL, X-Rewrite-URL, X-Forwarded-Host and Forwarded (RFC 7239).
+ */
+const STEERING = /method|forwarded|original|rewrite|override|(?:^|-)(?:host|path|ur[il])(?:-|$)/i;
 
 /** Throws 422 with every credential that would be used for another destination than the one before. */
 export function requireOwnCredentials(
   caller: Caller,
   body: EndpointChangeBody,
   before: Endpoint,
-  after: Destination,
+  after: Destination & Pick<Endpoint, "headers">,
 ): void {
   if (caller.kind !== "portal") return;
   const isElsewhere = leadsElsewhere(before, after);
-  if (!isElsewhere && !isOtherwise(before, after)) return;
+  if (!isElsewhere && !isOtherwise(before, after) && !isSteered(before, after)) return;
   const why = isElsewhere ? ELSEWHERE : OTHERWISE;
   const bound = isElsewhere ? before.headers : before.headers.filter(([name]) => isCredentialHeader(name));
   const faults = [
@@ -50,6 +57,11 @@ export function requireOwnCredentials(
 /** The fields say together what is done with the credentials. One host may serve many, each by a path. */
 function isOtherwise(before: Destination, after: Destination): boolean {
   return before.kind !== after.kind || !isDeepStrictEqual(before.config, after.config);
+}
+
+function isSteered(before: Pick<Endpoint, "headers">, after: Pick<Endpoint, "headers">): boolean {
+  const steering = ({ headers }: typeof before) => headers.filter(([name]) => STEERING.test(name));
+  return !isDeepStrictEqual(steering(before), steering(after));
 }
 
 function leadsElsewhere(before: Destination, after: Destination): boolean {

@@ -323,6 +323,28 @@ describe("a portal token that manages, and leads an endpoint to another host", (
     expect(full.json).toMatchObject({ headers: { authorization: "***" } });
   });
 
+  test("or makes it another call by a header that servers read so, has to give its credentials again", async () => {
+    const { id } = await create({ consumer_id: "anna", headers: { authorization: "Bearer stored" } });
+    const patch = (headers: object) => call("PATCH", `/v1/endpoints/${id}`, "annaManages", { headers });
+    for (const name of [
+      "X-HTTP-Method-Override",
+      "x-original-url",
+      "X-Forwarded-Host",
+      "forwarded",
+      "x-uri",
+    ]) {
+      const kept = await patch({ authorization: "***", [name]: "DELETE" });
+      expect([name, kept.json.errors?.map(({ pointer }) => pointer)]).toEqual([
+        name,
+        ["/headers/authorization"],
+      ]);
+      expect((await patch({ [name]: "DELETE", authorization: "Bearer of anna" })).status).toBe(200);
+      expect((await patch({ [name]: "DELETE", authorization: "***", "x-team": "a" })).status).toBe(200);
+      expect((await patch({ authorization: "Bearer stored" })).status).toBe(200);
+    }
+    expect((await patch({ authorization: "***", "x-team": "b" })).status).toBe(200);
+  });
+
   test("without anything stored moves as before", async () => {
     const { id } = await create({ consumer_id: "anna" });
     expect((await call("PATCH", `/v1/endpoints/${id}`, "annaManages", { url: ELSEWHERE })).status).toBe(200);
