@@ -11,6 +11,7 @@ import type { Data } from "../store/data.ts";
 import { type DeliveryFilter, DeliveryList } from "../store/log/delivery-list.ts";
 import { isBodyGone } from "../store/log/events.ts";
 import { LABELS } from "../store/index/index.ts";
+import { Merge, OLDEST_FIRST } from "../store/merge.ts";
 import type { Replay, ReplayFilter, ReplayList, RunningReplay } from "../store/log/replays.ts";
 import { holdsText } from "../store/log/body-search.ts";
 
@@ -280,13 +281,19 @@ export class Replayer {
    */
   #keysAbove(scope: ReplayScope, filter: ReplayFilter, from: number): (count: number) => readonly number[] {
     const { deliveries, index } = this.data;
-    const { deliveryIds, endpointId, missing } = filter;
+    const { deliveryIds, missing } = filter;
     const onlyDead = filter.status.length === 1 && filter.status[0] === "dead";
     if (!missing && deliveryIds)
       return goingOn(from, (after, count) => deliveryIds.filter((key) => key > after).slice(0, count));
-    if (!missing && onlyDead)
-      return goingOn(from, (after, count) => deliveries.deadAbove(scope.projectId, endpointId, after, count));
-    const walk = index.walkUp(missing ? [scope.projectId] : this.#listsOf(scope, filter), from);
+    const endpoints = endpointsOf(scope, filter);
+    if (!missing && onlyDead && endpoints === null)
+      return goingOn(from, (after, count) => deliveries.deadOfProject(scope.projectId, after, count));
+    const walk =
+      !missing && onlyDead
+        ? new Merge(endpoints ?? [], from, OLDEST_FIRST, (id, after, most) =>
+            deliveries.deadOfEndpoint(id, after, most),
+          )
+        : index.walkUp(missing ? this.#eventsFor(scope, filter) : this.#listsOf(scope, endpoints), from);
     return (count) => walk.next(count);
   }
 
@@ -321,10 +328,16 @@ export class Replayer {
     return { eventId: delivery.eventId, endpoint, deliveryId: key };
   }
 
-  #listsOf({ projectId, visible }: ReplayScope, { endpointId }: ReplayFilter): number[] {
-    if (endpointId !== null) return [endpointId];
-    if (visible !== null) return [...visible];
-    return [this.data.index.labels.find(projectId, LABELS.deliveries, "") ?? []].flat();
+  #listsOf({ projectId }: ReplayScope, endpoints: number[] | null): number[] {
+    return endpoints ?? [this.data.index.labels.find(projectId, LABELS.deliveries, "") ?? []].flat();
+  }
+
+  /** Of one consumer alone where the endpoint is that one's: the time of a walk tells nothing of others. */
+  #eventsFor({ projectId }: ReplayScope, { consumerId, endpointId }: ReplayFilter): number[] {
+    const endpoint = endpointId === null ? undefined : this.data.endpoints.get(endpointId);
+    const consumer = consumerId ?? endpoint?.consumerId ?? null;
+    if (consumer === null) return [projectId];
+    return [this.data.index.labels.find(projectId, LABELS.consumer, consumer) ?? []].flat();
   }
 
   /** Events that the endpoint would get today, and has no delivery of. */
@@ -375,6 +388,11 @@ interface Walk {
 }
 
 type TargetsOf = (keys: readonly number[], turns: Turns) => Promise<Target[]>;
+
+/** The endpoints whose own lists are walked; null: the whole project's. */
+function endpointsOf({ visible }: ReplayScope, { endpointId }: ReplayFilter): number[] | null {
+  return endpointId === null ? visible && [...visible] : [endpointId];
+}
 
 /** What `above` gives, each time above the last that it gave before. */
 function goingOn(

@@ -3,7 +3,8 @@ import { expect, spyOn, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { LIMITS } from "../../src/core/limits.ts";
 import { replayOne } from "../../src/pipeline/replay.ts";
-import { everyOne } from "../../src/store/log/replays.ts";
+import { DeliveryList } from "../../src/store/log/delivery-list.ts";
+import { everyOne, type ReplayFilter } from "../../src/store/log/replays.ts";
 import { startApi } from "../http/log-kit.ts";
 import { startApp } from "../kit/app.ts";
 import { change, isDisabled } from "../kit/broken-rows.ts";
@@ -107,6 +108,29 @@ const missedBy = (endpointId: number, eventTypes: string[]) => ({
   missing: true,
   endpointId,
   eventTypes,
+});
+
+test("what a consumer's replay counts reads nothing of the dead, and of the events, of others", async () => {
+  await using api = await startApi();
+  const url = api.receiver.at("others", () => new Response(null, { status: 500 }));
+  const { projectId } = await api.endpoint({ url, eventTypes: ["others"], consumerId: "bert" });
+  const anna = await api.endpoint({ url, eventTypes: ["others"], consumerId: "anna" });
+  for (const consumerId of ["bert", "bert", "anna"])
+    await api.settled((await api.publish("others", { consumer_id: consumerId })).id, ["dead"]);
+  const { data, services } = api;
+  const scope = { projectId, visible: new Set([anna.id]) };
+  const read = spyOn(data.events, "get");
+  const looked = spyOn(DeliveryList.prototype, "getIf");
+  const count = (filter: ReplayFilter) =>
+    services.replayer.count(scope, filter, data.store.turns.of("counts", null));
+  expect((await count({ ...DEAD, consumerId: "anna" })).matched).toBe(1);
+  expect((await count(DEAD)).matched).toBe(1);
+  expect(looked).toHaveBeenCalledTimes(2);
+  read.mockClear();
+  expect((await count(missedBy(anna.id, ["others"]))).matched).toBe(0);
+  expect(read).toHaveBeenCalledTimes(1);
+  looked.mockRestore();
+  read.mockRestore();
 });
 
 test("others have their turn before each look for what is missing, and within the deliveries of a wide event", async () => {

@@ -309,14 +309,13 @@ export class Deliveries {
     this.parts.tally.end(endingOf("delivered", null));
   }
 
-  /** Dead deliveries of a project or of one endpoint, oldest first, above a key. */
-  deadAbove(projectId: number, endpointId: number | null, above: number, count: number): number[] {
-    const { deadOfProject, deadOfEndpoint } = this.#statements;
-    const rows =
-      endpointId === null
-        ? deadOfProject.all(projectId, above, count)
-        : deadOfEndpoint.all(endpointId, above, count);
-    return rows.map(({ id }) => id);
+  /** Keys of dead ones above a key, oldest first. */
+  deadOfProject(projectId: number, above: number, count: number): number[] {
+    return this.#statements.deadOfProject.all(projectId, above, count).map(({ id }) => id);
+  }
+
+  deadOfEndpoint(endpointId: number, above: number, count: number): number[] {
+    return this.#statements.deadOfEndpoint.all(endpointId, above, count).map(({ id }) => id);
   }
 
   /** Some of those of an endpoint that wait for the account's plan. */
