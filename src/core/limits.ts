@@ -162,6 +162,11 @@ export const LIMITS = {
     unit: "seconds",
     why: "Whoever holds a link has its grants: it should not lie about for longer.",
   },
+  portalOriginLengthMax: {
+    value: 300,
+    unit: "characters",
+    why: "Scheme, name and port of an origin; all of a project stand in a header of each page of its portal.",
+  },
   portalOriginsMax: { value: 20, unit: "count", why: "Pages of one customer that embed the portal." },
   logoBytesMax: { value: 256 * KIB, unit: "bytes", why: "A small picture, loaded with each visit." },
   logoCacheBytesMax: {
@@ -369,7 +374,7 @@ export const LIMITS = {
   longWorksAtOnceMax: {
     value: 4,
     unit: "count",
-    why: "Previews, text searches and proposals of a schema that one caller, or all links of a consumer, has under way at once: each holds events in memory, some ten times the size of one.",
+    why: "Previews, text searches, proposals of a schema, lists of attempts and counts for a bulk replay that one caller, or all links of a consumer, has under way at once: each holds events in memory, some ten times the size of one, or very many keys.",
   },
   longWorksOfAccountMax: {
     value: 16,

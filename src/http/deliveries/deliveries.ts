@@ -145,6 +145,7 @@ function listAttempts(
     access: "read",
     budget: "management",
     query: Type.Object(pagingQuery, { additionalProperties: false }),
+    longWork: "always",
     answers: { 200: { description: "A page of attempts.", ...listShape(attemptShape, attemptExample) } },
     async handle({ caller, params, query, turns }) {
       const delivery = findDelivery(services, caller, params.id);

@@ -31,6 +31,7 @@ const TEXTS = {
   origins: "Pages that may embed the portal, `http(s)://host[:port]`; none: any.",
 } as const;
 
+const ORIGIN_LENGTH = { maxLength: limit("portalOriginLengthMax") };
 const ORIGIN = /^https?:\/\/([a-z0-9._-]+|\[[0-9a-f:]+\])(:[0-9]+)?$/;
 
 const brandingFields = {
@@ -72,9 +73,12 @@ const changeShape = Type.Object(
     ),
     portal_origins: Type.Optional(
       nullable(
-        Type.Array(shownAs(Type.String(), Type.String({ pattern: ORIGIN.source })), {
-          maxItems: limit("portalOriginsMax"),
-        }),
+        Type.Array(
+          shownAs(Type.String(ORIGIN_LENGTH), Type.String({ pattern: ORIGIN.source, ...ORIGIN_LENGTH })),
+          {
+            maxItems: limit("portalOriginsMax"),
+          },
+        ),
         TEXTS.origins,
       ),
     ),

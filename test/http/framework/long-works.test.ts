@@ -113,6 +113,8 @@ describe("requests", () => {
     ["GET", "/v1/events?q=a", undefined],
     ["GET", "/v1/deliveries?q=a", undefined],
     ["GET", "/v1/deliveries?q=a&format=ndjson", undefined],
+    ["GET", "/v1/deliveries/:delivery/attempts", undefined],
+    ["POST", "/v1/replays", { status: ["delivered"], dry_run: true }],
   ];
   const SHORT: Asked[] = [
     ["POST", "/v1/events", { type: "x.short", data: {} }],
@@ -122,7 +124,8 @@ describe("requests", () => {
     ["GET", "/v1/stats", undefined],
   ];
 
-  test.each(LONG)("%s %s needs a place, before it has read anything", async (method, path, body) => {
+  test.each(LONG)("%s %s needs a place, before it has read anything", async (method, asked, body) => {
+    const path = asked.replace(":delivery", await someDelivery());
     for (const name of NAMES) set(name, 0);
     using read = spyOn(api.data.events, "getWithData");
     using looked = spyOn(api.data.index, "below");
@@ -133,6 +136,13 @@ describe("requests", () => {
     const answered = await api.call(method, path, body);
     expect([200, 202]).toContain(answered.status);
   });
+
+  async function someDelivery(): Promise<string> {
+    const { data } = (await api.call("GET", "/v1/deliveries?limit=1")).json as unknown as {
+      data: { id: string }[];
+    };
+    return data[0]?.id ?? "none";
+  }
 
   test.each(SHORT)("%s %s needs none", async (method, path, body) => {
     for (const name of NAMES) set(name, 0);

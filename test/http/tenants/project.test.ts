@@ -75,6 +75,11 @@ test.each([
     { portal_origins: ["https://a.example", "https://a.example/x"] },
     "/portal_origins/1",
   ],
+  [
+    "an origin that is longer than a name can be",
+    { portal_origins: [`https://${"a".repeat(300)}`] },
+    "/portal_origins/0",
+  ],
   ["an origin of another scheme", { portal_origins: ["ftp://a.example"] }, "/portal_origins/0"],
   ["an origin with a wildcard", { portal_origins: ["*"] }, "/portal_origins/0"],
   ["a wildcard for a part of the host", { portal_origins: ["https://*.a.example"] }, "/portal_origins/0"],
