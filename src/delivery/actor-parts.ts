@@ -27,6 +27,9 @@ export interface Settlement<F extends Finding> {
  */
 export type AttemptRefusal = "busy" | "closed" | "full" | "stopping";
 
+/** Whether what can go goes now, or in a later turn of the loop: this one has no time left. */
+export type Starts = "now" | "later";
+
 /** Keys of deliveries that an actor has in memory. */
 export interface InMemory {
   /** They wait, so they are open. */

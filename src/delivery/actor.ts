@@ -23,7 +23,7 @@ import { DEFAULT_SCHEDULE } from "../core/retry.ts";
 import { limit } from "../core/limits.ts";
 import { TokenBucket } from "../core/structures/token-bucket.ts";
 import type { Load, Waiting } from "../core/waiting.ts";
-import type { ActorParts, AttemptRefusal, InMemory, Settlement } from "./actor-parts.ts";
+import type { ActorParts, AttemptRefusal, InMemory, Settlement, Starts } from "./actor-parts.ts";
 import { Backlog } from "./backlog.ts";
 import { type Flight, Flights } from "./flights.ts";
 
@@ -151,9 +151,9 @@ export class EndpointActor<F extends Finding> {
   }
 
   /** A delivery that is on disk already. */
-  enqueue(waiting: Waiting): void {
+  enqueue(waiting: Waiting, starts: Starts = "now"): void {
     this.#backlog.add(waiting);
-    this.#goOn();
+    this.#goOn(starts);
   }
 
   /** What the database holds, at start: nothing goes before `wake`. */
@@ -285,7 +285,7 @@ export class EndpointActor<F extends Finding> {
   }
 
   /** Does what there is to do in this state. */
-  #goOn(): void {
+  #goOn(starts: Starts = "now"): void {
     const state = this.#state;
     switch (state.mode) {
       case "stopped":
@@ -302,16 +302,16 @@ export class EndpointActor<F extends Finding> {
       case "blocked":
       case "sending":
       case "backing_off":
-        return this.#run();
+        return this.#run(starts);
     }
   }
 
   /** Starts what can start; then its state is what that led to. */
-  #run(): void {
+  #run(starts: Starts): void {
     const now = this.parts.clock.now();
     // The deliveries that are due and not started here start in a later turn of the loop, by a timer for an
     // instant that has passed.
-    if (!this.#isSuspended())
+    if (starts === "now" && !this.#isSuspended())
       while (this.#askToStart(now) && this.#startNext(now)) if (this.parts.isTurnOver()) break;
     this.#enter(this.#openState(now));
   }

@@ -7,7 +7,7 @@ import type { Data } from "../store/data.ts";
 import { dispose } from "../store/log/disposal.ts";
 import { turnsOf } from "../store/project-turns.ts";
 import { EndpointActor } from "./actor.ts";
-import type { ActorParts, AttemptRefusal, InMemory } from "./actor-parts.ts";
+import type { ActorParts, AttemptRefusal, InMemory, Starts } from "./actor-parts.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { loadDelivery } from "./load.ts";
 import { PollActor } from "./poll-actor.ts";
@@ -103,7 +103,7 @@ export class Actors {
       ...turns,
       read: (id) => data.deliveries.get(id),
       endpoint: (id) => data.endpoints.getAnyway(id),
-      enqueue: (waiting) => this.enqueue(waiting),
+      enqueue: (waiting, starts) => this.enqueue(waiting, starts),
     });
     data.store.onWritable(() => this.wakeAll());
     data.tenants.onAccountChange(() => this.wakeAll());
@@ -207,7 +207,7 @@ export class Actors {
   }
 
   /** A delivery that is on disk. */
-  enqueue(waiting: Waiting): void {
+  enqueue(waiting: Waiting, starts: Starts = "now"): void {
     if (this.#leaving.size > 0) this.#dropGone();
     const actor = this.#of(waiting.endpointId);
     if (actor instanceof PollActor) return actor.enqueue();
@@ -218,7 +218,7 @@ export class Actors {
       load !== null &&
       this.#totals.bytes + load.body.length <= limit("bodyCacheBytesMax") &&
       !this.#touched.has(waiting.id);
-    actor?.enqueue(isKept ? waiting : { ...waiting, load: null });
+    actor?.enqueue(isKept ? waiting : { ...waiting, load: null }, starts);
   }
 
   forget(endpointId: number, deliveryId: number): void {

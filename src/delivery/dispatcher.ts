@@ -1,6 +1,7 @@
 import { limit } from "../core/limits.ts";
 import type { Delivery, Endpoint } from "../core/model.ts";
 import type { Waiting } from "../core/waiting.ts";
+import type { Starts } from "./actor-parts.ts";
 import { keepsOrder } from "../destinations/destinations.ts";
 import type { Share, TurnParts } from "../core/structures/turn-queue.ts";
 
@@ -8,7 +9,7 @@ export interface DispatcherParts extends TurnParts {
   /** The delivery as it stands now. */
   read(id: number): Delivery | null;
   endpoint(id: number): Endpoint | undefined;
-  enqueue(waiting: Waiting): void;
+  enqueue(waiting: Waiting, starts: Starts): void;
 }
 
 /** The share of a few deliveries: they are brought in this turn, however long it is already. */
@@ -62,13 +63,16 @@ export class Dispatcher {
 
   /**
    * Takes what was synced just now. Endpoints that keep the order are told at once, so that no later event
-   * overtakes.
+   * overtakes; those that this turn has no time for start it in a later one.
    */
   dispatch(synced: readonly Waiting[]): void {
     const others: Waiting[] = [];
+    let share: Share | null = null;
     for (const waiting of synced)
-      if (this.#goesAtOnce(waiting)) this.#bring(waiting, "fresh");
-      else others.push(waiting);
+      if (this.#goesAtOnce(waiting)) {
+        share ??= this.parts.beginShare();
+        this.#bring(waiting, "fresh", share.isOver ? "later" : "now");
+      } else others.push(waiting);
     const at = this.#bringAtOnce(others);
     if (at === others.length) return;
     for (const waiting of others.slice(at)) this.#line(waiting);
@@ -167,11 +171,11 @@ export class Dispatcher {
    * A delivery that waited a turn may have been cancelled, tried, replayed or erased meanwhile, so its row is
    * read. One that was touched between its commit and this turn loses its body at its actor (touched.ts).
    */
-  #bring(waiting: Waiting, age: Age): void {
+  #bring(waiting: Waiting, age: Age, starts: Starts = "now"): void {
     const { load } = waiting;
     const delivery = age === "fresh" && load ? load.delivery : this.parts.read(waiting.id);
     if (delivery === null || delivery.due === null) return;
-    if (delivery === load?.delivery) return this.parts.enqueue(waiting);
-    this.parts.enqueue({ ...waiting, due: delivery.due, load: load && { ...load, delivery } });
+    if (delivery === load?.delivery) return this.parts.enqueue(waiting, starts);
+    this.parts.enqueue({ ...waiting, due: delivery.due, load: load && { ...load, delivery } }, starts);
   }
 }

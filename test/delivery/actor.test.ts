@@ -424,3 +424,11 @@ test("of what may start at once the rest waits for later turns, where a turn is 
     expect(stage.flying.length).toBe(turn);
   }
 });
+
+test("what has to start later stands in the queue, and starts in a later turn", () => {
+  const stage = new ActorStage();
+  stage.deliver(0, "later");
+  expect([stage.flying.length, stage.actor.inMemory.held]).toEqual([0, [1]]);
+  stage.clock.advance(1);
+  expect(stage.flying.length).toBe(1);
+});

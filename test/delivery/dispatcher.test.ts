@@ -3,6 +3,7 @@ import { untriedDelivery } from "../../src/core/delivery.ts";
 import type { Waiting } from "../../src/core/waiting.ts";
 import { limit } from "../../src/core/limits.ts";
 import type { Delivery, Endpoint } from "../../src/core/model.ts";
+import type { Starts } from "../../src/delivery/actor-parts.ts";
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
 
@@ -10,7 +11,7 @@ import { plainEndpoint } from "../kit/endpoint.ts";
 class Stage {
   readonly rows = new Map<number, Delivery>();
   readonly #endpoints = new Map<number, Endpoint>();
-  readonly handed: { endpoint: number; id: number; due: number; hasLoad: boolean }[] = [];
+  readonly handed: { endpoint: number; id: number; due: number; hasLoad: boolean; starts: Starts }[] = [];
   isShareOver = false;
   readonly #turns: (() => void)[] = [];
   readonly dispatcher: Dispatcher;
@@ -20,8 +21,8 @@ class Stage {
     this.dispatcher = new Dispatcher({
       read: (id) => this.rows.get(id) ?? null,
       endpoint: (id) => this.#endpoints.get(id),
-      enqueue: ({ id, endpointId, due, load }) =>
-        void this.handed.push({ endpoint: endpointId, id, due, hasLoad: load !== null }),
+      enqueue: ({ id, endpointId, due, load }, starts) =>
+        void this.handed.push({ endpoint: endpointId, id, due, hasLoad: load !== null, starts }),
       schedule: (next) => void this.#turns.push(next),
       beginShare: () => ({
         get isOver() {
@@ -77,6 +78,23 @@ test("few go at once, however much waits; of many a share, and the rest in later
   const late = stage.ids.filter((id) => id < 1001 || id > 2000);
   expect(late).toEqual(late.toSorted((a, b) => a - b));
   expect([late.length, stage.dispatcher.waiting]).toEqual([111, 0]);
+});
+
+test("of endpoints that keep the order all are told, and those start later that a turn has no time for", () => {
+  const stage = new Stage();
+  const fifo = stage.many(3, 1, { ordering: "fifo" });
+  stage.dispatcher.dispatch(fifo);
+  stage.isShareOver = true;
+  stage.dispatcher.dispatch(stage.many(2, 4, { ordering: "fifo" }));
+  stage.dispatcher.dispatch([stage.make(6, {}, 2, 5)]);
+  expect(stage.handed.map(({ id, starts }) => [id, starts])).toEqual([
+    [1, "now"],
+    [2, "now"],
+    [3, "now"],
+    [4, "later"],
+    [5, "later"],
+    [6, "later"],
+  ]);
 });
 
 test("a share that is over hands over one, so that each turn comes to something", () => {

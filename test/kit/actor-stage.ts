@@ -4,7 +4,7 @@ import { type Endpoint, HEALTHY, type Health, isSameDestination } from "../../sr
 import { slowsEndpoint } from "../../src/core/retry.ts";
 import type { Load } from "../../src/core/waiting.ts";
 import { EndpointActor } from "../../src/delivery/actor.ts";
-import type { Settlement } from "../../src/delivery/actor-parts.ts";
+import type { Settlement, Starts } from "../../src/delivery/actor-parts.ts";
 import { SetClock, steadyOver } from "./clock.ts";
 import { plainEndpoint } from "./endpoint.ts";
 
@@ -87,11 +87,11 @@ export class ActorStage {
     });
   }
 
-  deliver(inMs = 0): void {
+  deliver(inMs = 0, starts: Starts = "now"): void {
     const id = ++this.#ids;
     const due = this.clock.now() + inMs;
     this.rows.set(id, due);
-    this.actor.enqueue({ id, endpointId: 1, due, queueOrder: null, load: null });
+    this.actor.enqueue({ id, endpointId: 1, due, queueOrder: null, load: null }, starts);
   }
 
   byHand(id: number): void {

@@ -59,11 +59,11 @@ export class OutletWatch implements Outlet {
       },
     };
     const enqueue = actors.enqueue.bind(actors);
-    actors.enqueue = (waiting) => {
+    actors.enqueue = (waiting, starts) => {
       const { id, load } = waiting;
       if (!this.#isDispatching) this.#leave(id, load);
       if (load !== null) this.#given.set(id, load);
-      enqueue(waiting);
+      enqueue(waiting, starts);
     };
     const bringAllOf = dispatcher.bringAllOf.bind(dispatcher);
     dispatcher.bringAllOf = (endpoint) => {
