@@ -11,12 +11,11 @@ import { mayGet } from "../../pipeline/new-delivery.ts";
 import { enqueueReplayed, type Replayed, replayOne } from "../../pipeline/replay.ts";
 import { commitChange } from "../framework/commit.ts";
 import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from "../deliveries/shape.ts";
-import { isBodyGone } from "../../store/log/events.ts";
 import { REPLAYS_RUNNING, requireReplayRoom } from "../shared/room.ts";
 import { replayShape } from "../replays/shape.ts";
 import { BODY_GONE } from "./shape.ts";
-import { type Receiving, requireFewAdded, STILL_ON_ITS_WAY, WideReplay } from "./wide-replay.ts";
-import { belongsTo, findEvent, seenEndpoint, visibleEndpoints, withData } from "../shared/lookups.ts";
+import { requireFewAdded, STILL_ON_ITS_WAY, WideReplay } from "./wide-replay.ts";
+import { belongsTo, findEvent, seenEndpoint, visibleEndpoints } from "../shared/lookups.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 import { idText } from "../shared/shapes.ts";
@@ -100,8 +99,9 @@ function replayEvent(services: ReplayNeeds): AnyRoute {
     },
     async handle(context) {
       const { caller, params, body } = context;
-      const event = withData(services, findEvent(services, caller, params.id));
-      if (isBodyGone(event)) throw new Problem("conflict", BODY_GONE);
+      // Without its data: it may wait in the line of long works.
+      const event = findEvent(services, caller, params.id);
+      if (!services.bodyRetention.has("bodies", event.id)) throw new Problem("conflict", BODY_GONE);
       if (!body.endpoint_ids && widthOf(services, caller, event) > limit("eventRowsMax")) {
         requireReplayRoom(services, caller);
         await context.beginWork();
@@ -129,40 +129,28 @@ interface Target {
 }
 
 /**
- * The endpoints that have a delivery of the event, as far as the caller sees them and they take one: not
- * deleted, not disabled.
+ * The endpoints that have a delivery of the event, each with its newest, as far as the caller sees them and
+ * they take one: not deleted, not disabled. Each slice is done with before others have their turn.
  */
 async function formerTargets(
-  services: Needs<"endpoints" | "eventDeliveries">,
+  { endpoints, eventDeliveries }: Needs<"endpoints" | "eventDeliveries">,
   caller: Caller,
   event: Event,
   turns: Turns,
 ): Promise<Target[]> {
-  const { endpoints } = services;
-  const newest = await newestDeliveries(services, caller, event, turns);
-  const former = [...newest.keys()]
-    .flatMap((key) => endpoints.get(key) ?? [])
-    .filter((endpoint) => mayGet(endpoint, event));
-  const enabled = former.filter(({ status }) => status !== "disabled");
-  if (former.length > 0 && enabled.length === 0) throw disabledConflict();
-  return enabled.map(({ id }) => ({ id, at: null, known: newest.get(id) }));
-}
-
-/** The key of the event's newest delivery to each endpoint that the caller sees, by the endpoint's key. */
-async function newestDeliveries(
-  services: Needs<"endpoints" | "eventDeliveries">,
-  caller: Caller,
-  event: Event,
-  turns: Turns,
-): Promise<Map<number, number>> {
-  const { eventDeliveries } = services;
-  const visible = visibleEndpoints(services, caller);
-  const newest = new Map<number, number>();
+  const visible = visibleEndpoints({ endpoints }, caller);
+  const targets = new Map<number, Target>();
+  let isAnyDisabled = false;
   for await (const slice of eventDeliveries.slices(event.id, turns)) {
-    const found = eventDeliveries.pick(event.id, slice, { visible });
-    for (const { id, endpointId } of found) newest.set(endpointId, id);
+    for (const { id: known, endpointId } of eventDeliveries.pick(event.id, slice, { visible })) {
+      const endpoint = endpoints.get(endpointId);
+      if (!endpoint || !mayGet(endpoint, event)) continue;
+      if (endpoint.status === "disabled") isAnyDisabled = true;
+      else targets.set(endpointId, { id: endpointId, at: null, known });
+    }
   }
-  return newest;
+  if (isAnyDisabled && targets.size === 0) throw disabledConflict();
+  return [...targets.values()];
 }
 
 /** The endpoint that the body names at this place. Throws 422, or 409 where it is disabled. */
@@ -207,22 +195,14 @@ class EventReplay {
   run(context: Pick<RequestContext, "commit" | "turns">, targets: readonly Target[]): Promise<Answer> {
     this.requirePlaces();
     if (targets.length > limit("eventRowsMax")) {
-      const wide = new WideReplay(this.services, this.caller, this.event);
-      return wide.run(context, this.receiving(targets));
+      const wide = new WideReplay(this.services, this.caller, this.event, this.isNewMessage);
+      return wide.run(context, targets);
     }
     const toPark = this.services.actors.endpointsToPark(targets);
     return commitChange(context, {
       write: () => this.write(targets, toPark),
       answer: (replayed) => ({ status: 202, json: { data: replayed.map((one) => this.describe(one)) } }),
       remember: (replayed) => enqueueReplayed(this.services.actors, replayed),
-    });
-  }
-
-  private receiving(targets: readonly Target[]): Receiving[] {
-    const { endpoints } = this.services;
-    return targets.flatMap(({ id, known }) => {
-      const endpoint = endpoints.get(id);
-      return endpoint ? { endpoint, known: this.isNewMessage ? null : (known ?? null) } : [];
     });
   }
 

@@ -2,7 +2,7 @@ import type { Caller } from "../../core/caller.ts";
 import { untriedDelivery } from "../../core/delivery.ts";
 import { notFound, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
-import { DELIVERY_STATUS, type Endpoint, type Event } from "../../core/model.ts";
+import { DELIVERY_STATUS, type Event } from "../../core/model.ts";
 import { piecewise } from "../../core/structures/turn-queue.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
 import { everyOne, type Replay, type ReplayList } from "../../store/log/replays.ts";
@@ -26,10 +26,10 @@ type WideNeeds = Needs<
   | "actors"
 >;
 
-/** An endpoint that gets the event again, by the delivery with this key or, where that is null, a new one. */
-export interface Receiving {
-  endpoint: Endpoint;
-  known: number | null;
+/** The key of an endpoint that gets the event again, and of the newest delivery that it has of it. */
+interface Receiving {
+  id: number;
+  known?: number | undefined;
 }
 
 export const STILL_ON_ITS_WAY = "The event is still on its way to this endpoint for the first time.";
@@ -54,6 +54,7 @@ export class WideReplay {
     private readonly services: WideNeeds,
     private readonly caller: Caller,
     private readonly event: Event,
+    private readonly isNewMessage: boolean,
   ) {}
 
   async run(
@@ -68,20 +69,23 @@ export class WideReplay {
     const following = services.fanouts.endpointsOf(event.id);
     const onTheirWay = new Set<number>();
     await context.turns.inPieces(0, () => piecewise(following, (id) => onTheirWay.add(id)));
-    for (const [at, { endpoint, known }] of receiving.entries()) {
+    let addsSome = false;
+    for (const [at, { id: endpointId, known }] of receiving.entries()) {
       await context.turns.giveWay();
-      if (known === null && onTheirWay.has(endpoint.id)) throw new Problem("conflict", STILL_ON_ITS_WAY);
-      const id = known ?? firstKey + at;
-      list.endpoints.push(endpoint.id);
+      const isAdded = this.isNewMessage || known === undefined;
+      if (isAdded && onTheirWay.has(endpointId)) throw new Problem("conflict", STILL_ON_ITS_WAY);
+      addsSome ||= isAdded;
+      const id = isAdded ? firstKey + at : known;
+      list.endpoints.push(endpointId);
       list.deliveries.push(id);
-      if (at < limit("replayNamedMax")) shown.push(JSON.stringify(this.#describe(endpoint, id)));
+      if (at < limit("replayNamedMax")) shown.push(JSON.stringify(this.#describe(endpointId, id)));
     }
     const headers = { "content-type": "application/json" };
     const bodyOf = (replay: Replay) =>
       `{"data":[${shown.join(",")}],"replay":${JSON.stringify(replayOf(services, replay))}}`;
     return commitChange(context, {
       write: () => {
-        if (receiving.some(({ known }) => known === null)) this.#requireFewAdded();
+        if (addsSome) this.#requireFewAdded();
         return this.#insert(list);
       },
       answer: (replay) => ({ status: 202, body: bodyOf(replay), headers }),
@@ -90,10 +94,10 @@ export class WideReplay {
   }
 
   /** As it will be once it is opened, which its slice does. */
-  #describe(endpoint: Endpoint, id: number): DeliveryAnswer {
+  #describe(endpointId: number, id: number): DeliveryAnswer {
     const { actors, deliveries } = this.services;
     const { id: eventId, projectId, type, isTest } = this.event;
-    const keys = { id, eventId, endpointId: endpoint.id, projectId };
+    const keys = { id, eventId, endpointId, projectId };
     const origin = isTest ? "test_replay" : "replay";
     const opened = untriedDelivery({ ...keys, origin, due: actors.clock.now() });
     const attemptCount = deliveries.get(id)?.attemptCount ?? 0;

@@ -12,7 +12,13 @@ interface ReplayAnswer {
 }
 
 const SMALL_WRITES = ["eventRowsMax", "sliceRows"] as const;
-const CHANGED = [...SMALL_WRITES, "replayNamedMax", "longWorksAtOnceMax", "longWorksWaitingMax"] as const;
+const CHANGED = [
+  ...SMALL_WRITES,
+  "listLimitMax",
+  "replayNamedMax",
+  "longWorksAtOnceMax",
+  "longWorksWaitingMax",
+] as const;
 const usual = CHANGED.map((name) => LIMITS[name].value);
 const setLimit = (name: (typeof CHANGED)[number], value: number) => {
   (LIMITS[name] as { value: number }).value = value;
@@ -96,6 +102,41 @@ test("of replays to very many a caller has a few in preparation, and the others 
   const statuses = (await Promise.all(asked)).map(({ status }) => status);
   expect(statuses.filter((status) => status === 202)).toHaveLength(3);
   expect(statuses.filter((status) => status === 429)).toHaveLength(2);
+});
+
+/** An event that so many paused endpoints wait for: nothing reads it to send it. */
+async function keptFor(wide: Api, count: number): Promise<string> {
+  for (let n = 0; n < count; n++) await wide.endpoint({ url: wide.receiver.url("paused"), status: "paused" });
+  return (await wide.publish("e.paused", { data: { text: "x".repeat(5000) } })).id;
+}
+
+test("a replay to very many never has its event's data, in the line neither", async () => {
+  await using wide = await startApi();
+  const id = await keptFor(wide, 3);
+  for (const name of SMALL_WRITES) setLimit(name, 1);
+  setLimit("longWorksAtOnceMax", 1);
+  using read = spyOn(wide.data.events, "getWithData");
+  const asked = Array.from({ length: 3 }, () => wide.call("POST", `/v1/events/${id}/replay`, {}));
+  const statuses = (await Promise.all(asked)).map(({ status }) => status);
+  expect([statuses, read.mock.calls.length]).toEqual([[202, 202, 202], 0]);
+});
+
+test("the endpoints of a replay to very many are looked up slice by slice, with turns between", async () => {
+  await using wide = await startApi();
+  const id = await keptFor(wide, 12);
+  for (const name of SMALL_WRITES) setLimit(name, 1);
+  setLimit("listLimitMax", 2);
+  const { endpoints, store } = wide.data;
+  const get = endpoints.get.bind(endpoints);
+  using turns = spyOn(store.turns, "giveWay");
+  const looked: number[] = [];
+  using _ = spyOn(endpoints, "get").mockImplementation((key) => {
+    const turn = turns.mock.calls.length;
+    looked[turn] = (looked[turn] ?? 0) + 1;
+    return get(key);
+  });
+  expect((await wide.call("POST", `/v1/events/${id}/replay`, {})).status).toBe(202);
+  expect(Math.max(...looked.filter(Boolean))).toBeLessThanOrEqual(4);
 });
 
 test("each slice reads and writes a narrow row: the list stands apart while it runs, and is gone then", async () => {
