@@ -76,10 +76,10 @@ function statsRoute(services: Needs<"ids" | "sources" | "sourceStats" | "wallNow
         },
       },
     },
-    handle({ caller, params, query }) {
+    async handle({ caller, params, query, turns }) {
       const { id } = findSource(services, caller, params.id);
-      const { since, until } = readSpan(query, services.wallNow());
-      const { points, total } = services.sourceStats.read(id, query.by ?? "hour", since, until);
+      const span = readSpan(query, services.wallNow());
+      const { points, total } = await services.sourceStats.read(id, query.by ?? "hour", span, turns);
       const data = points.map(({ at, counts }) => ({ at: timeText(at), ...numbersOf(counts) }));
       return { status: 200, json: { data, total: numbersOf(total), ...lastOf(services, id) } };
     },
@@ -99,21 +99,25 @@ function statsBySourceRoute(services: Needs<"ids" | "sources" | "sourceStats" | 
     query: Type.Object({ source_ids: idsShape, ...spanQuery }, { additionalProperties: false }),
     answers: {
       200: {
-        description: "In the order of the ids.",
+        description: "In the order of the ids, each once.",
         schema: Type.Object({ data: Type.Array(sourceTotalShape) }),
         example: {
           data: [{ source_id: "src_01KAHM8ZZZ00K1M2N3P4Q5R6S7", ...totalExample, ...lastExample }],
         },
       },
     },
-    handle({ caller, query }) {
-      const keys = readIds("source_ids", query.source_ids).flatMap((id) => keyOf(services, caller, id));
-      const { since, until } = readSpan(query, services.wallNow());
-      const data = keys.map((key) => ({
-        source_id: services.ids.encode("src", key),
-        ...numbersOf(services.sourceStats.read(key, "hour", since, until).total),
-        ...lastOf(services, key),
-      }));
+    async handle({ caller, query, turns }) {
+      const ids = readIds("source_ids", query.source_ids);
+      const span = readSpan(query, services.wallNow());
+      const data = [];
+      for (const key of new Set(ids.flatMap((id) => keyOf(services, caller, id)))) {
+        const total = await services.sourceStats.total(key, span, turns);
+        data.push({
+          source_id: services.ids.encode("src", key),
+          ...numbersOf(total),
+          ...lastOf(services, key),
+        });
+      }
       return { status: 200, json: { data } };
     },
   });

@@ -1,4 +1,5 @@
 import { limit } from "../../core/limits.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { BatchPart, Store } from "../store.ts";
 
 const HOUR_MS = 3_600_000;
@@ -19,6 +20,14 @@ interface HourCount {
   outcome: string;
   count: number;
   lastAt: number;
+}
+
+type Counted = Pick<HourCount, "hour" | "outcome" | "count">;
+
+/** From one time to another, cut to whole hours. */
+interface Span {
+  since: number;
+  until: number;
 }
 
 /** By outcome. */
@@ -66,20 +75,44 @@ export class SourceStats implements BatchPart {
     } else ofSource.set(key, { sourceId, hour, outcome, count: 1, lastAt: at });
   }
 
-  /** Numbers of these hours, or of whole days of UTC; `since` and `until` are cut to whole hours. */
-  read(sourceId: number, by: "hour" | "day", since: number, until: number): SourceNumbers {
-    const [from, to] = [Math.floor(since / HOUR_MS), Math.ceil(until / HOUR_MS)];
+  /** Numbers of these hours, or of whole days of UTC. */
+  async read(sourceId: number, by: "hour" | "day", span: Span, turns: Turns): Promise<SourceNumbers> {
     const points = new Map<number, Map<string, number>>();
     const total = new Map<string, number>();
-    const recent = this.#recentOf(sourceId).filter(({ hour }) => hour >= from && hour < to);
-    for (const { hour, outcome, count } of [...this.#statements.read.all(sourceId, from, to), ...recent]) {
+    await this.#walk(sourceId, span, turns, ({ hour, outcome, count }) => {
       const at = by === "hour" ? hour : hour - (hour % HOURS_A_DAY);
       const counts = points.get(at) ?? new Map<string, number>();
       points.set(at, counts);
-      for (const sums of [counts, total]) sums.set(outcome, (sums.get(outcome) ?? 0) + count);
-    }
+      addTo(counts, outcome, count);
+      addTo(total, outcome, count);
+    });
     const inOrder = [...points].sort(([a], [b]) => a - b);
     return { points: inOrder.map(([hour, counts]) => ({ at: hour * HOUR_MS, counts })), total };
+  }
+
+  async total(sourceId: number, span: Span, turns: Turns): Promise<OutcomeCounts> {
+    const total = new Map<string, number>();
+    await this.#walk(sourceId, span, turns, ({ outcome, count }) => addTo(total, outcome, count));
+    return total;
+  }
+
+  /**
+   * A day's hours a piece, each read at one moment, so that nothing is counted twice on its way from memory
+   * to the table.
+   */
+  async #walk(
+    sourceId: number,
+    { since, until }: Span,
+    turns: Turns,
+    work: (counted: Counted) => void,
+  ): Promise<void> {
+    const end = Math.ceil(until / HOUR_MS);
+    for (let from = Math.floor(since / HOUR_MS); from < end; from += HOURS_A_DAY) {
+      await turns.giveWay();
+      const to = Math.min(from + HOURS_A_DAY, end);
+      const recent = this.#recentOf(sourceId).filter(({ hour }) => hour >= from && hour < to);
+      for (const counted of [...this.#statements.read.all(sourceId, from, to), ...recent]) work(counted);
+    }
   }
 
   last(sourceId: number): SourceLast {
@@ -131,6 +164,10 @@ export class SourceStats implements BatchPart {
   }
 }
 
+function addTo(sums: Map<string, number>, outcome: string, count: number): void {
+  sums.set(outcome, (sums.get(outcome) ?? 0) + count);
+}
+
 function keyOf(hour: number, outcome: string): string {
   return `${hour} ${outcome}`;
 }
@@ -158,7 +195,7 @@ function prepare(sqlite: Store["sqlite"]) {
       `INSERT INTO source_last SELECT ?1, ?2, ?3 WHERE ${EXISTS}
        ON CONFLICT DO UPDATE SET at = max(at, excluded.at)`,
     ),
-    read: sqlite.prepare<Pick<HourCount, "hour" | "outcome" | "count">, [number, number, number]>(
+    read: sqlite.prepare<Counted, [number, number, number]>(
       "SELECT hour, outcome, count FROM source_stat WHERE source_id = ? AND hour >= ? AND hour < ?",
     ),
     last: sqlite.prepare<LastRow, [number]>(

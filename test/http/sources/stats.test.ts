@@ -1,6 +1,7 @@
 /** Numbers of sources over time, over the whole service. */
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { sign } from "@octokit/webhooks-methods";
+import { TurnQueue } from "../../../src/core/structures/turn-queue.ts";
 import { SetClock } from "../../kit/clock.ts";
 import { startApp, type TestApp } from "../../kit/app.ts";
 import { expectProblem } from "../kit.ts";
@@ -117,6 +118,28 @@ test("tell handshakes apart: genuine, and no event", async () => {
     last_handshake_at: text(AT),
     last_rejected: null,
   });
+});
+
+test("of several are read once each, a day's hours at once with turns between", async () => {
+  const { app } = await startAt(AT);
+  await using _ = app;
+  const source = await createSource(app, "service");
+  const other = await createSource(app, "service");
+  await sendToken(app, source, {});
+  const month = `since=${text(AT - 31 * 24 * HOUR_MS)}`;
+  const again = source.id.replace(/_.*/, (key) => key.toLowerCase());
+  const asked = [source.id, again, other.id, ...Array.from({ length: 97 }, () => source.id)].join(",");
+  using giveWay = spyOn(TurnQueue.prototype, "giveWay");
+  const { json } = await app.live.get(`/v1/stats/sources?source_ids=${asked}&${month}`);
+  const data = json["data"] as { source_id: string; accepted: number }[];
+  expect(data.map((row) => [row.source_id, row.accepted])).toEqual([
+    [source.id, 1],
+    [other.id, 0],
+  ]);
+  expect(giveWay.mock.calls.length).toBeGreaterThanOrEqual(2 * 31);
+  const before = giveWay.mock.calls.length;
+  await app.live.get(`/v1/sources/${source.id}/stats?${month}`);
+  expect(giveWay.mock.calls.length - before).toBeGreaterThanOrEqual(31);
 });
 
 test("of another project, of none, and for a span that is turned round are refused", async () => {
