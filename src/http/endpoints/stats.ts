@@ -66,11 +66,12 @@ function endpointStatsRoute(services: Needs<"ids" | "endpoints" | "stats" | "tal
     budget: "management",
     query: statsQuery,
     answers,
-    handle({ caller, params, query }) {
+    async handle({ caller, params, query, turns }) {
       const endpoint = findEndpoint(services, caller, params.id);
-      const sum = services.stats.over(spanOf(services, query));
-      sum.addEndpoint(endpoint.id);
-      return { status: 200, json: pointsOf(sum, services.tally.openOf(endpoint.id)) };
+      const sum = services.stats.over(spanOf(services, query), turns);
+      await sum.addEndpoint(endpoint.id);
+      const shown = await pointsOf(sum);
+      return { status: 200, json: { ...shown, waiting: services.tally.openOf(endpoint.id) } };
     },
   });
 }
@@ -88,9 +89,10 @@ function allStatsRoute(services: Needs<"endpoints" | "stats" | "tally" | "store"
     query: statsQuery,
     answers,
     async handle({ caller, query, turns }) {
-      const sum = services.stats.over(spanOf(services, query));
-      await addAll(services, caller, sum, turns);
-      return { status: 200, json: pointsOf(sum, await countWaiting(services, caller, turns)) };
+      const sum = services.stats.over(spanOf(services, query), turns);
+      await addAll(services, caller, sum);
+      const shown = await pointsOf(sum);
+      return { status: 200, json: { ...shown, waiting: await countWaiting(services, caller, turns) } };
     },
   });
 }
@@ -126,7 +128,7 @@ function statsByEndpointRoute(
     query: Type.Object({ endpoint_ids: idsShape, ...spanQuery }, { additionalProperties: false }),
     answers: {
       200: {
-        description: "In the order of the ids.",
+        description: "In the order of the ids, each once.",
         schema: Type.Object({ data: Type.Array(endpointTotalShape) }),
         example: {
           data: [
@@ -146,11 +148,12 @@ function statsByEndpointRoute(
     },
     async handle({ caller, query, turns }) {
       const ids = readIds("endpoint_ids", query.endpoint_ids);
-      const { since, until } = readSpan(query, services.store.now());
+      const span = readSpan(query, services.store.now());
       const data = [];
-      for (const endpoint of ids.flatMap((id) => seenEndpoint(services, caller, id) ?? [])) {
-        await turns.giveWay();
-        data.push(totalOf(services, endpoint, since, until));
+      for (const endpoint of new Set(ids.flatMap((id) => seenEndpoint(services, caller, id) ?? []))) {
+        const sum = services.stats.over({ by: "hour", ...span }, turns);
+        await sum.addEndpoint(endpoint.id);
+        data.push(totalOf(services, endpoint, sum));
       }
       return { status: 200, json: { data } };
     },
@@ -158,19 +161,16 @@ function statsByEndpointRoute(
 }
 
 function totalOf(
-  { index, deliveries, stats, ids, tally }: Needs<"ids" | "deliveries" | "index" | "stats" | "tally">,
+  { index, deliveries, ids, tally }: Needs<"ids" | "deliveries" | "index" | "tally">,
   endpoint: Endpoint,
-  since: number,
-  until: number,
+  sum: StatSum,
 ) {
   const { id: endpointId } = endpoint;
   const [newest] = index.below([endpointId], Number.MAX_SAFE_INTEGER, 1);
   const last = newest === undefined ? null : deliveries.get(newest);
-  const sum = stats.over({ by: "hour", since, until });
-  sum.addEndpoint(endpointId);
   return {
     endpoint_id: ids.encode("ep", endpointId),
-    ...numbersOf(sum.result().total),
+    ...numbersOf(sum.total()),
     waiting: tally.openOf(endpointId),
     last_delivery: last && {
       id: ids.encode("msg", last.id),
@@ -185,25 +185,14 @@ function spanOf(services: Needs<"store">, query: StatsQuery): StatSpan {
 }
 
 /** A project's numbers stand by themselves; those of a consumer's endpoints are added up. */
-async function addAll(
-  services: Needs<"endpoints" | "stats">,
-  caller: Caller,
-  sum: StatSum,
-  turns: Turns,
-): Promise<void> {
+async function addAll(services: Needs<"endpoints" | "stats">, caller: Caller, sum: StatSum): Promise<void> {
   const { stats } = services;
   if (caller.consumerId === null) {
-    sum.addProject(caller.projectId);
-    for (const id of stats.leavingOf(caller.projectId)) {
-      await turns.giveWay();
-      sum.subtractEndpoint(id);
-    }
+    await sum.addProject(caller.projectId);
+    for (const id of stats.leavingOf(caller.projectId)) await sum.subtractEndpoint(id);
     return;
   }
-  for (const { id } of endpointsOf(services, caller).below()) {
-    await turns.giveWay();
-    sum.addEndpoint(id);
-  }
+  for (const { id } of endpointsOf(services, caller).below()) await sum.addEndpoint(id);
 }
 
 async function countWaiting(
@@ -219,9 +208,8 @@ async function countWaiting(
   return waiting;
 }
 
-function pointsOf(sum: StatSum, waiting: number) {
-  const { points, total } = sum.result();
-  return { data: points.map(pointOf), total: numbersOf(total), waiting };
+async function pointsOf(sum: StatSum) {
+  return { data: (await sum.points()).map(pointOf), total: numbersOf(sum.total()) };
 }
 
 function pointOf({ at, ...point }: StatPoint) {

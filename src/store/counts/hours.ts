@@ -48,9 +48,9 @@ export class Hours {
     );
   }
 
-  /** From an hour up to before another. */
-  ofEndpoint(id: number, from: number, to: number): Hour[] {
-    return this.#ofEndpoint.between.all(id, from, to).map(toHour);
+  /** From an hour up to before another, oldest first, at most so many. */
+  ofEndpoint(id: number, from: number, to: number, count: number): Hour[] {
+    return this.#ofEndpoint.between.all(id, from, to, count).map(toHour);
   }
 
   /** True where an endpoint has any. */
@@ -58,8 +58,8 @@ export class Hours {
     return this.#ofEndpoint.oldest.get(id, 1) !== null;
   }
 
-  ofProject(id: number, from: number, to: number): Hour[] {
-    return this.#ofProject.between.all(id, from, to).map(toHour);
+  ofProject(id: number, from: number, to: number, count: number): Hour[] {
+    return this.#ofProject.between.all(id, from, to, count).map(toHour);
   }
 
   /** Endpoints that were deleted, and whose numbers are still in those of their project. */
@@ -106,8 +106,8 @@ type Statements = ReturnType<typeof prepare>;
 function prepare(sqlite: Store["sqlite"], table: string, owner: string) {
   return {
     get: sqlite.prepare<Row, [number, number]>(`SELECT * FROM ${table} WHERE ${owner} = ? AND hour = ?`),
-    between: sqlite.prepare<Row, [number, number, number]>(
-      `SELECT * FROM ${table} WHERE ${owner} = ? AND hour >= ? AND hour < ?`,
+    between: sqlite.prepare<Row, [number, number, number, number]>(
+      `SELECT * FROM ${table} WHERE ${owner} = ? AND hour >= ? AND hour < ? ORDER BY hour LIMIT ?`,
     ),
     oldest: sqlite.prepare<Row, [number, number]>(
       `SELECT * FROM ${table} WHERE ${owner} = ? ORDER BY hour LIMIT ?`,

@@ -1,4 +1,5 @@
 import { limit } from "../../core/limits.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { Index } from "../index/index.ts";
 import type { Endpoints } from "../resources/endpoints.ts";
 import type { BatchPart, Store } from "../store.ts";
@@ -14,6 +15,8 @@ import {
 
 const HOUR_MS = 3_600_000;
 const HOURS_A_DAY = 24;
+/** Rows that are read and added up in one piece: of 150 buckets each, 1 ms. */
+const HOURS_A_PIECE = 24;
 
 /** `failed` counts attempts, `delivered` and `dead` deliveries; percentiles are over all attempts, in ms. */
 export interface StatNumbers {
@@ -55,8 +58,8 @@ export class Stats implements BatchPart {
   }
 
   /** Numbers to add up, of one endpoint after the other or of a project. */
-  over(span: StatSpan): StatSum {
-    return new StatSum(this.index, span);
+  over(span: StatSpan, turns: Turns): StatSum {
+    return new StatSum(this.index, span, turns);
   }
 
   /** Deleted endpoints whose numbers are still among those of the project. */
@@ -104,8 +107,8 @@ function addTo(sets: Map<number, Set<number>>, key: number, id: number): void {
 }
 
 /**
- * Points, and what they come to. Each call reads at one moment, so that nothing is counted twice on its way
- * from memory to the table.
+ * Points, and what they come to. They are read and added up in pieces, each at one moment, so that nothing is
+ * counted twice on its way from memory to the table; others have their turn before each piece.
  */
 export class StatSum {
   readonly #points = new Map<number, HourNumbers>();
@@ -116,48 +119,77 @@ export class StatSum {
   constructor(
     private readonly index: Index,
     private readonly span: StatSpan,
+    private readonly turns: Turns,
   ) {
     this.#from = Math.floor(span.since / HOUR_MS);
     this.#to = Math.ceil(span.until / HOUR_MS);
   }
 
-  addEndpoint(id: number): void {
-    for (const hour of this.#ofEndpoint(id)) this.#add(hour);
+  addEndpoint(id: number): Promise<void> {
+    return this.#ofEndpoint(id, (hour) => this.#add(hour));
   }
 
   /** All endpoints of a project, those that are leaving too. */
-  addProject(id: number): void {
-    for (const hour of this.index.hours.ofProject(id, this.#from, this.#to)) this.#add(hour);
-    for (const hour of this.index.recentHoursOfProject(id)) if (this.#isWithin(hour)) this.#add(hour);
+  addProject(id: number): Promise<void> {
+    const { hours } = this.index;
+    return this.#walk(
+      (from) => hours.ofProject(id, from, this.#to, HOURS_A_PIECE),
+      () => this.index.recentHoursOfProject(id),
+      (hour) => this.#add(hour),
+    );
   }
 
   /** What `addProject` has of an endpoint that is leaving. */
-  subtractEndpoint(id: number): void {
-    for (const [hour, numbers] of this.#ofEndpoint(id)) {
+  subtractEndpoint(id: number): Promise<void> {
+    return this.#ofEndpoint(id, ([hour, numbers]) => {
       const point = this.#points.get(this.#pointOf(hour));
       // Retention may have removed the project's hour already.
-      if (point === undefined) continue;
+      if (point === undefined) return;
       subtractNumbers(point, numbers);
       subtractNumbers(this.#total, numbers);
-    }
+    });
   }
 
-  /** Points with anything to show, oldest first, and what they come to. */
-  result(): { points: StatPoint[]; total: StatNumbers } {
+  /** Points with anything to show, oldest first. */
+  async points(): Promise<StatPoint[]> {
     const inOrder = [...this.#points].filter(([, numbers]) => !isNothing(numbers)).sort(([a], [b]) => a - b);
-    return {
-      points: inOrder.map(([hour, numbers]) => ({ at: hour * HOUR_MS, ...toNumbers(numbers) })),
-      total: toNumbers(this.#total),
-    };
+    const points: StatPoint[] = [];
+    for (const [hour, numbers] of inOrder) {
+      await this.turns.giveWay();
+      points.push({ at: hour * HOUR_MS, ...toNumbers(numbers) });
+    }
+    return points;
   }
 
-  #ofEndpoint(id: number): Hour[] {
-    const recent = this.index.recentHours(id).filter((hour) => this.#isWithin(hour));
-    return [...this.index.hours.ofEndpoint(id, this.#from, this.#to), ...recent];
+  /** What the points come to. */
+  total(): StatNumbers {
+    return toNumbers(this.#total);
   }
 
-  #isWithin([hour]: Hour): boolean {
-    return hour >= this.#from && hour < this.#to;
+  #ofEndpoint(id: number, work: (hour: Hour) => void): Promise<void> {
+    const { hours } = this.index;
+    return this.#walk(
+      (from) => hours.ofEndpoint(id, from, this.#to, HOURS_A_PIECE),
+      () => this.index.recentHours(id),
+      work,
+    );
+  }
+
+  /** The span's hours: those that `written` finds from one on, and the recent ones up to the last of them. */
+  async #walk(
+    written: (from: number) => Hour[],
+    recent: () => Iterable<Hour>,
+    work: (hour: Hour) => void,
+  ): Promise<void> {
+    for (let from = this.#from; from < this.#to; ) {
+      await this.turns.giveWay();
+      const rows = written(from);
+      const last = rows.length < HOURS_A_PIECE ? undefined : rows.at(-1);
+      const to = last ? last[0] + 1 : this.#to;
+      for (const row of rows) work(row);
+      for (const one of recent()) if (one[0] >= from && one[0] < to) work(one);
+      from = to;
+    }
   }
 
   #pointOf(hour: number): number {
@@ -174,17 +206,12 @@ export class StatSum {
 }
 
 function toNumbers({ delivered, failed, dead, durations }: HourNumbers): StatNumbers {
-  return {
-    delivered,
-    failed,
-    dead,
-    p50Ms: percentile(durations, 0.5),
-    p95Ms: percentile(durations, 0.95),
-  };
+  const buckets = [...durations].sort(([a], [b]) => a - b);
+  return { delivered, failed, dead, p50Ms: percentile(buckets, 0.5), p95Ms: percentile(buckets, 0.95) };
 }
 
-function percentile(durations: ReadonlyMap<number, number>, share: number): number | null {
-  const buckets = [...durations].sort(([a], [b]) => a - b);
+/** Of counts by bucket, the shortest durations first. */
+function percentile(buckets: readonly (readonly [number, number])[], share: number): number | null {
   let left = share * buckets.reduce((sum, [, count]) => sum + count, 0);
   for (const [bucket, count] of buckets) {
     left -= count;

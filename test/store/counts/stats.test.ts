@@ -2,7 +2,7 @@
  * The numbers of a project are kept beside those of its endpoints: they come to the same at any moment,
  * whatever was deleted meanwhile.
  */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, spyOn, test } from "bun:test";
 import { Retention } from "../../../src/maintenance/retention.ts";
 import type { StatPoint } from "../../../src/store/counts/stats.ts";
 import { type Api, startApi } from "../../http/log-kit.ts";
@@ -67,10 +67,10 @@ async function deleteOne(): Promise<void> {
 }
 
 /** As all its endpoints have it, one by one. */
-function summed(token: string, by: "hour" | "day", since: number, until: number) {
-  const sum = api.data.stats.over({ by, since, until });
-  for (const endpoint of open) if (endpoint.token === token) sum.addEndpoint(endpoint.id);
-  return sum.result();
+async function summed(token: string, by: "hour" | "day", since: number, until: number) {
+  const sum = api.data.stats.over({ by, since, until }, api.data.store.turns);
+  for (const endpoint of open) if (endpoint.token === token) await sum.addEndpoint(endpoint.id);
+  return { points: await sum.points(), total: sum.total() };
 }
 
 const shown = ({ at, p50Ms, p95Ms, ...counts }: StatPoint) => ({
@@ -87,7 +87,7 @@ async function expectTheSame(): Promise<void> {
     const until = since + rng.below(60) * HOUR_MS;
     const query = `by=${by}&since=${new Date(since).toISOString()}&until=${new Date(until).toISOString()}`;
     const answer = await api.get<{ data: object[]; total: object }>(`/v1/stats?${query}`, token);
-    const { points, total } = summed(token, by, since, until);
+    const { points, total } = await summed(token, by, since, until);
     const { at: _, ...all } = shown({ at: 0, ...total });
     expect({ data: answer.data, total: answer.total }).toEqual({ data: points.map(shown), total: all });
   }
@@ -123,6 +123,62 @@ test("a project's numbers are the sum of those of its endpoints, written down or
   expect(kept.length).toBeGreaterThan(50);
   expect(rows()).toEqual(kept);
 });
+
+/** One attempt in each of so many hours, to the first endpoint. */
+async function addHours(count: number): Promise<void> {
+  const { index, store } = api.data;
+  const [{ id: endpointId, projectId } = { id: 0, projectId: 0 }] = open;
+  const counts = { endpointId, projectId, delivered: true, failed: false, dead: false, durationMs: 80 };
+  await store.write(() => {
+    for (let n = 0; n < count; n++) index.countAttempt(store.takeKey(), { ...counts, at: AT - n * HOUR_MS });
+  });
+}
+
+const SPAN = `since=${new Date(AT - 30 * DAY_MS).toISOString()}&until=${new Date(AT + DAY_MS).toISOString()}`;
+
+test.each([
+  ["an endpoint", (id: string) => `/v1/endpoints/${id}/stats?${SPAN}`, 200],
+  ["a project", () => `/v1/stats?${SPAN}`, 200],
+  ["endpoints one by one", (id: string) => `/v1/stats/endpoints?endpoint_ids=${id}&${SPAN}`, 0],
+])(
+  "of %s many hours are read a few at once, and points are made, with turns between",
+  async (_, path, made) => {
+    await addEndpoint("full");
+    await addHours(200);
+    const { index, store } = api.data;
+    await index.settle();
+    using giveWay = spyOn(store.turns, "giveWay");
+    using ofEndpoint = spyOn(index.hours, "ofEndpoint");
+    using ofProject = spyOn(index.hours, "ofProject");
+    await api.get(path(open[0]?.publicId ?? ""));
+    const read = [...ofEndpoint.mock.results, ...ofProject.mock.results].map(
+      ({ value }) => (value as unknown[]).length,
+    );
+    expect([read.reduce((sum, rows) => sum + rows), Math.max(...read) <= 24]).toEqual([200, true]);
+    expect(giveWay.mock.calls.length).toBeGreaterThanOrEqual(read.length + made);
+  },
+);
+
+test.each(["/v1/stats", "its endpoints"])(
+  "what goes from memory to the table between two pieces counts once: %s",
+  async (what) => {
+    await addEndpoint("full");
+    await addHours(60);
+    const { index, store } = api.data;
+    await index.settle();
+    await addHours(60);
+    let pieces = 0;
+    using _ = spyOn(store.turns, "giveWay").mockImplementation(() =>
+      pieces++ === 1 ? index.settle() : Promise.resolve(),
+    );
+    const delivered =
+      what === "/v1/stats"
+        ? (await api.get<{ total: { delivered: number } }>(`${what}?${SPAN}`)).total.delivered
+        : (await summed("full", "day", AT - 30 * DAY_MS, AT + DAY_MS)).total.delivered;
+    expect([delivered, index.size]).toEqual([120, 0]);
+    expect(pieces).toBeGreaterThan(2);
+  },
+);
 
 test("what is dead with its endpoint counts, whether it waited or came later", async () => {
   clock.advance(1000);
@@ -172,7 +228,7 @@ test("what a deleted or an erased endpoint had leaves the tables, and what is to
   await sweep();
   expect(both()).toEqual([left, left]);
   await sweep();
-  const { total } = summed("full", "day", AT - 3 * DAY_MS, AT + DAY_MS);
+  const { total } = await summed("full", "day", AT - 3 * DAY_MS, AT + DAY_MS);
   expect(both()).toEqual([total.delivered + total.failed, total.delivered + total.failed]);
   expect(api.data.stats.leavingOf(deleted?.projectId ?? 0)).toEqual([]);
   clock.advance(33 * DAY_MS);

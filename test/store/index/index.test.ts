@@ -77,7 +77,7 @@ test("numbers of very many endpoints go down in parts, each with its mark", asyn
 test("nothing is counted twice while the disk still takes what was written down", async () => {
   const hour = Math.floor(AT / 3_600_000);
   const shown = () =>
-    [...index.hours.ofEndpoint(1, hour, hour + 1), ...index.recentHours(1)].map(
+    [...index.hours.ofEndpoint(1, hour, hour + 1, 9), ...index.recentHours(1)].map(
       ([, { delivered }]) => delivered,
     );
   await store.write(() => index.countAttempt(store.takeKey(), tallyOf(1)));
