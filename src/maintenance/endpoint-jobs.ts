@@ -1,5 +1,6 @@
 import { failedTooLongSince, hasFailedTooLong } from "../core/delivery.ts";
 import type { Endpoint, Source } from "../core/model.ts";
+import { piecewise, type Turns } from "../core/structures/turn-queue.ts";
 import type { Actors } from "../delivery/actors.ts";
 import type { Data } from "../store/data.ts";
 import type { Failing } from "../store/resources/health.ts";
@@ -16,17 +17,37 @@ export async function dropExpiredSecrets(
 ): Promise<number> {
   const { endpoints, sources, store } = data;
   const now = store.now();
-  const pastEndpoints = [...endpoints.all()].filter((endpoint) => isPast(endpoint, now));
+  const pastEndpoints = await keysOf(
+    () => endpoints.all(),
+    (endpoint) => isPast(endpoint, now),
+    store.turns,
+  );
   for (const some of slices(pastEndpoints)) {
-    const changed = await store.write(() => some.map(({ id }) => endpoints.update(id, withoutPrevious(now))));
+    const changed = await store.write(() => some.map((id) => endpoints.update(id, withoutPrevious(now))));
     for (const endpoint of changed) if (endpoint !== null) endpoints.announce(endpoint);
   }
-  const pastSources = [...sources.all()].filter(({ previousExpiresAt: at }) => at !== null && at <= now);
+  const pastSources = await keysOf(
+    () => sources.all(),
+    ({ previousExpiresAt: at }) => at !== null && at <= now,
+    store.turns,
+  );
   for (const some of slices(pastSources)) {
-    const changed = await store.write(() => some.map(({ id }) => sources.update(id, withoutOld(now))));
+    const changed = await store.write(() => some.map((id) => sources.update(id, withoutOld(now))));
     for (const source of changed) if (source !== null) sources.remember(source);
   }
   return pastEndpoints.length + pastSources.length;
+}
+
+/** Keys of those that are meant, of all that there are: others have their turns meanwhile. */
+async function keysOf<Row extends { id: number }>(
+  all: () => Iterable<Row>,
+  isMeant: (row: Row) => boolean,
+  turns: Turns,
+): Promise<number[]> {
+  const keys = new Set<number>();
+  const lookAt = (row: Row) => isMeant(row) && keys.add(row.id);
+  await turns.inPieces(0, () => piecewise(all(), lookAt));
+  return [...keys];
 }
 
 function isPast({ previous }: Endpoint, now: number): boolean {

@@ -1,6 +1,7 @@
 /** Work that time alone brings about: old secrets leave, endpoints that fail for days are disabled. */
 import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { HEALTHY } from "../../src/core/model.ts";
+import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
 import { disableFailing, dropExpiredSecrets } from "../../src/maintenance/endpoint-jobs.ts";
 import { type Api, startApi } from "../http/log-kit.ts";
 import { SetClock } from "../kit/clock.ts";
@@ -68,6 +69,29 @@ describe("a previous secret", () => {
       [null, null, null],
       [null, null, null],
     ]);
+  });
+
+  test("is looked for among very many a hundred a turn, where others have work too", async () => {
+    const { endpoints, store } = api.data;
+    const endpoint = await api.endpoint({ url: api.receiver.url("many") });
+    const past = { ...endpoint, previous: { secret: "old", privateKey: null, expiresAt: clock.now() } };
+    let row = 0;
+    using _ = spyOn(endpoints, "all").mockImplementation(function* () {
+      for (let n = 1; n <= 1000; n++, row++) yield { ...endpoint, id: endpoint.id + n };
+      yield past;
+    });
+    const ofTurns: number[] = [];
+    const schedule = (next: () => void) => {
+      ofTurns.push(row);
+      setImmediate(next);
+    };
+    const turns = new TurnQueue({ schedule, beginShare: () => ({ isOver: true }) });
+    Object.assign(store, { turns });
+    using update = spyOn(endpoints, "update");
+    expect(await dropExpiredSecrets(api.data)).toBe(1);
+    expect(update.mock.calls.map(([id]) => id)).toEqual([endpoint.id]);
+    const rows = [...ofTurns, row].map((until, at) => until - (ofTurns[at - 1] ?? 0));
+    expect(Math.max(...rows)).toBe(100);
   });
 });
 
