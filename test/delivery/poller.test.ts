@@ -110,6 +110,19 @@ test("a cursor takes all up to its position, slice by slice, and nothing that no
   expect(numbersOf(await poller.poll(key, ask({ position: positionOf(page) })))).toHaveLength(5);
 });
 
+test("a position far behind all that was handed out costs no look at what waits", async () => {
+  await using api = await startApi();
+  const key = await makeOutlet(api);
+  const events = Array.from({ length: 60 }, (_, n) => ({ type: "a.b", data: { n } }));
+  expect((await api.call("POST", "/v1/events/batch", { events })).status).toBe(202);
+  const { deliveries } = api.data;
+  await api.services.poller.poll(key, ask({ limit: 10 }));
+  expect(deliveries.handedOutUpTo(key, Number.MAX_SAFE_INTEGER, 100)).toHaveLength(10);
+  const handedOut = "UPDATE delivery SET step = 1 WHERE id = (SELECT max(id) FROM delivery)";
+  await api.data.store.write(() => api.data.store.sqlite.run(handedOut));
+  expect(deliveries.handedOutUpTo(key, Number.MAX_SAFE_INTEGER, 100)).toHaveLength(10);
+});
+
 test("a page holds so many bytes, and at least one message", async () => {
   await using api = await startApi();
   const key = await makeOutlet(api);

@@ -297,9 +297,14 @@ export class Deliveries {
     return this.#statements.parked[ordering].first.get(endpointId)?.first ?? null;
   }
 
-  /** The first deliveries that a poller was handed, up to a position. */
+  /**
+   * The first deliveries that a poller was handed, up to a position. They stand before all others
+   * (`queueOrderFor`), so that a position far behind them costs no look at what waits.
+   */
   handedOutUpTo(endpointId: number, position: number, count: number): HandedOut[] {
-    return this.#statements.handedOutUpTo.all(endpointId, position, count);
+    const first = this.#statements.firstUpTo.all(endpointId, position, count);
+    const others = first.findIndex(({ step }) => step === 0);
+    return others < 0 ? first : first.slice(0, others);
   }
 
   /** Ends a delivery as delivered: the poller of its endpoint said that it has it. */
@@ -374,9 +379,9 @@ function prepareReads(sqlite: Store["sqlite"]) {
     added: sqlite.prepare<object, [number, number, number]>(
       `SELECT 1 FROM delivery WHERE event_id = ${bound(1)} AND id > ${bound(2)} AND endpoint_id = ${bound(3)} AND ${REPLAYED} LIMIT 1`,
     ),
-    handedOutUpTo: sqlite.prepare<HandedOut, [number, number, number]>(
-      `SELECT id, attempt_count AS attemptCount FROM delivery
-       WHERE endpoint_id = ${bound(1)} AND queue_order <= ${bound(2)} AND queue_order IS NOT NULL AND step > 0 ORDER BY queue_order LIMIT ${bound(3)}`,
+    firstUpTo: sqlite.prepare<HandedOut & { step: number }, [number, number, number]>(
+      `SELECT id, attempt_count AS attemptCount, step FROM delivery
+       WHERE endpoint_id = ${bound(1)} AND queue_order <= ${bound(2)} AND queue_order IS NOT NULL ORDER BY queue_order LIMIT ${bound(3)}`,
     ),
     awaitingAt: sqlite.prepare<{ id: number }, [number, number]>(
       "SELECT id FROM delivery WHERE endpoint_id = ? AND due IS NULL AND status IN (0, 1) LIMIT ?",
