@@ -580,6 +580,11 @@ export const LIMITS = {
     unit: "count",
     why: "Deliveries of a wide event that one transaction writes: a millisecond or two, beside all else that a turn of the loop does.",
   },
+  fanoutSliceBytes: {
+    value: 2 * MIB,
+    unit: "bytes",
+    why: "Events that such a transaction reads and encodes, together: a millisecond a MiB.",
+  },
   sliceRows: {
     value: 100,
     unit: "count",

@@ -271,7 +271,7 @@ export class Spreader {
       // The next turn is another project's.
       this.#queues.delete(projectId);
       if (queues.ordered.length + queues.others.length > 0) this.#queues.set(projectId, queues);
-      if (room === 0) break;
+      if (room <= 0) break;
     }
     return slices;
   }
@@ -291,8 +291,8 @@ export class Spreader {
   }
 
   /**
-   * A slice of the first of a queue. One that is not done stays the first where order is kept or somebody
-   * waits; else the others go on.
+   * A slice of the first of a queue; answers how many rows' room it takes, as its event is read for it. One
+   * that is not done stays the first where order is kept or somebody waits; else the others go on.
    */
   #take({ others }: Queues, queue: Fanout[], count: number, slices: Slice[]): number {
     const fanout = queue.shift();
@@ -305,7 +305,8 @@ export class Spreader {
     else if (until < fanout.endpoints.length)
       if (this.#waiting.has(fanout)) others.unshift(fanout);
       else others.push(fanout);
-    return until - from;
+    const bytes = this.data.events.bytesOf(fanout.eventId);
+    return Math.max(until - from, Math.ceil((bytes * limit("fanoutSliceRows")) / limit("fanoutSliceBytes")));
   }
 
   #putBack(slices: readonly Slice[]): void {

@@ -66,6 +66,26 @@ test("a wide event that waits too long at the door is refused, and the events be
   expect(rows?.n).toBe(6 * accepted.length);
 });
 
+test("a transaction reads few large events, however few rows it writes of each", async () => {
+  setLimit("eventRowsMax", 2);
+  await using api = await startApi();
+  await endpointsOf(api, 6, api.receiver.url("large"), "fifo");
+  const { fanouts, store } = api.data;
+  using advanced = spyOn(fanouts, "advance");
+  const commits: number[] = [];
+  const advance = advanced.getMockImplementation() ?? fanouts.advance;
+  advanced.mockImplementation((...args) => {
+    commits.push(store.commits);
+    return advance.apply(fanouts, args);
+  });
+  const text = "x".repeat(900_000);
+  const events = Array.from({ length: 8 }, (_, n) => ({ type: "wide", data: { n, text } }));
+  expect((await api.call("POST", "/v1/events/batch", { events })).status).toBe(202);
+  while (fanouts.count() > 0) await nextTurn();
+  const ofEach = [...Map.groupBy(commits, (commit) => commit).values()].map(({ length }) => length);
+  expect([commits.length >= 8, Math.max(...ofEach) <= 3]).toEqual([true, true]);
+});
+
 test.each(["none", "fifo"] as const)(
   "of the deliveries of two projects each has its turn, however many one has: ordering %s",
   async (ordering) => {
