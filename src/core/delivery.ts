@@ -65,8 +65,8 @@ export interface Finding {
 /** The attempt as it began. */
 export interface AttemptStart {
   trigger: Trigger;
-  /** Scheduled attempts before this one. */
-  step: number;
+  /** The delivery at that time; `step`: scheduled attempts before this one. */
+  delivery: Pick<Delivery, "status" | "step" | "due">;
   /** Health at the start: whether this was the probe of an endpoint that backs off. */
   probe: boolean;
   /** The endpoint has another destination since: what the earlier one says of itself counts no more. */
@@ -98,19 +98,29 @@ function isExtra(trigger: Trigger): boolean {
  */
 export function deliveryAfter(start: AttemptStart, finding: Finding, at: Moment): DeliveryChange | null {
   if (finding.outcome === "delivered")
-    return { status: "delivered", step: start.step, due: null, deadReason: null };
-  if (start.trigger === "manual") return null;
-  const step = start.step + 1;
+    return { status: "delivered", step: start.delivery.step, due: null, deadReason: null };
+  if (start.trigger === "manual") return heldBack(start, finding, at);
+  const step = start.delivery.step + 1;
   const reason = deadReasonOf(finding, start);
   const scheduledAt = reason ? null : nextScheduledAt(start.schedule, step, at.now, at.random);
   if (scheduledAt === null) return { status: "dead", step, due: null, deadReason: reason ?? "exhausted" };
-  const due = Math.max(scheduledAt, start.moved ? 0 : at.now + ownRetryAfterMs(finding));
+  const due = Math.max(scheduledAt, ownRetryAt(start, finding, at));
   return { status: "retrying", step, due, deadReason: null };
 }
 
-/** A `retry-after` that is meant for this delivery alone: that of an answer which slows no endpoint down. */
-function ownRetryAfterMs({ slows, retryAfterMs }: Finding): number {
-  return slows ? 0 : (retryAfterMs ?? 0);
+/** After an attempt by hand: an answer may ask that the next one, which is scheduled already, comes later. */
+function heldBack(start: AttemptStart, finding: Finding, at: Moment): DeliveryChange | null {
+  const { status, step, due } = start.delivery;
+  const until = ownRetryAt(start, finding, at);
+  return due === null || due >= until ? null : { status, step, due: until, deadReason: null };
+}
+
+/**
+ * Until when a `retry-after` holds that is meant for this delivery alone: that of an answer which slows no
+ * endpoint down. 0 where there is none, or another destination said so.
+ */
+function ownRetryAt({ moved }: AttemptStart, { slows, retryAfterMs }: Finding, { now }: Moment): number {
+  return moved || slows || retryAfterMs === null ? 0 : now + retryAfterMs;
 }
 
 /** Why a delivery is dead by this finding alone, whatever its schedule says. */

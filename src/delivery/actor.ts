@@ -504,8 +504,7 @@ export class EndpointActor<F extends Finding> {
     const { delivery } = load;
     const at = { now: this.parts.clock.now(), random: this.parts.random() };
     const moved = flight.destination !== this.#destination;
-    const { step } = delivery;
-    const start: AttemptStart = { trigger, probe, moved, step, schedule: this.#scheduleOf(delivery) };
+    const start: AttemptStart = { trigger, probe, moved, delivery, schedule: this.#scheduleOf(delivery) };
     const before = this.health;
     const health = (this.health = healthAfter(before, start, sent, at));
     const change = deliveryAfter(start, sent, at);

@@ -1,6 +1,6 @@
 import { isTest, placeOf } from "../core/delivery.ts";
 import { limit } from "../core/limits.ts";
-import type { Delivery } from "../core/model.ts";
+import type { Delivery, DeliveryStatus } from "../core/model.ts";
 import type { Data } from "../store/data.ts";
 import type { AttemptRefusal } from "./actor-parts.ts";
 import type { Actors } from "./actors.ts";
@@ -13,8 +13,11 @@ export type RetryRefusal = AttemptRefusal | "polled";
  * process before could not: it was killed, it stopped, or it had no file left for a socket.
  */
 export class Retries {
-  /** Retries to be started again: there was no file or no slot for them, or the process has just started. */
-  readonly #again = new Set<number>();
+  /**
+   * Retries to be started again: there was no file or no slot for them, or the process has just started; each
+   * with the status of its delivery. One that has arrived since, as it was scheduled, needs no retry.
+   */
+  readonly #again = new Map<number, DeliveryStatus | null>();
   /** Retries that have begun, and whose write is on its way: no row says yet that they were asked for. */
   readonly #unwritten = new Set<number>();
   #isScheduled = false;
@@ -46,7 +49,7 @@ export class Retries {
 
   /** At start, once the actors know what they have. */
   recover(): void {
-    for (const id of this.data.askedRetries.all()) this.#again.add(id);
+    for (const id of this.data.askedRetries.all()) this.#again.set(id, this.#statusOf(id));
     this.#goOn();
   }
 
@@ -69,8 +72,12 @@ export class Retries {
     return null;
   }
 
-  #startLater(id: number): void {
-    this.#again.add(id);
+  #statusOf(id: number): DeliveryStatus | null {
+    return this.data.deliveries.get(id)?.status ?? null;
+  }
+
+  #startLater(id: number, status = this.#statusOf(id)): void {
+    this.#again.set(id, status);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     const { clock } = this.actors;
@@ -85,21 +92,22 @@ export class Retries {
     const { store } = this.data;
     const share = store.beginShare();
     let left = count;
-    for (const id of this.#again) {
+    for (const [id, status] of this.#again) {
       if (left === 0) return;
       if (share.isOver) return store.schedule(() => this.#goOn(left));
       left--;
       this.#again.delete(id);
       // Somebody has cancelled the delivery since, or the write was refused.
       if (!this.#unwritten.has(id) && !this.data.askedRetries.has(id)) continue;
-      const refusal = this.#start(id);
+      const hasArrived = status !== "delivered" && this.#statusOf(id) === "delivered";
+      const refusal = hasArrived ? "closed" : this.#start(id);
       if (refusal === "stopping") return;
       if (refusal === "closed" || refusal === "polled") this.#end(id);
-      else if (refusal !== null) this.#startLater(id);
+      else if (refusal !== null) this.#startLater(id, status);
     }
   }
 
-  /** Nothing is left to try: its endpoint, or its event, has gone. */
+  /** Nothing is left to try: it has arrived, or its endpoint, or its event, has gone. */
   #end(id: number): void {
     const { store, deliveries, askedRetries } = this.data;
     // In the line of its project, as it may still be on its way to the disk that it was asked for.

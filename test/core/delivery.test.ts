@@ -22,7 +22,7 @@ const now = Date.UTC(2026, 10, 21, 9);
 const at = { now, random: 0.5 };
 const first: AttemptStart = {
   trigger: "publish",
-  step: 0,
+  delivery: { status: "pending", step: 0, due: now },
   probe: false,
   moved: false,
   schedule: DEFAULT_SCHEDULE,
@@ -36,6 +36,12 @@ const status = (statusCode: number, retryAfterMs: number | null = null): Finding
 });
 const refused: Finding = { outcome: "unreachable", saysGone: false, slows: false, retryAfterMs: null };
 const day = 86_400_000;
+
+const manual: AttemptStart = {
+  ...first,
+  trigger: "manual",
+  delivery: { status: "retrying", step: 3, due: now + 5000 },
+};
 
 describe("the schedule", () => {
   test("is that of Standard Webhooks, ±10 %", () => {
@@ -125,15 +131,32 @@ describe("a delivery after an attempt", () => {
   test("is dead as exhausted after ten failures of the default schedule", () => {
     let step = 0;
     let change = deliveryAfter(first, refused, at);
-    while (change?.due !== null && step < 20) change = deliveryAfter({ ...first, step: ++step }, refused, at);
+    while (change?.due !== null && step < 20) {
+      const delivery = { status: "retrying", step: ++step, due: now } as const;
+      change = deliveryAfter({ ...first, delivery }, refused, at);
+    }
     expect(step + 1).toBe(10);
     expect(change?.deadReason).toBe("exhausted");
   });
 
   test("stays as it is after a failure by hand, and is delivered by a success by hand", () => {
-    const manual: AttemptStart = { ...first, trigger: "manual", step: 3 };
     expect(deliveryAfter(manual, refused, at)).toBeNull();
     expect(deliveryAfter(manual, ok, at)?.status).toBe("delivered");
+  });
+
+  test("is tried no earlier than an answer by hand asked for, and otherwise as it was", () => {
+    const { delivery } = manual;
+    expect(deliveryAfter(manual, status(500, 2000), at)).toBeNull();
+    expect(deliveryAfter(manual, status(500, 9000), at)).toEqual({
+      ...delivery,
+      due: now + 9000,
+      deadReason: null,
+    });
+    // It slows down its endpoint, whose health holds all that waits.
+    expect(deliveryAfter(manual, status(503, 9000), at)).toBeNull();
+    expect(deliveryAfter({ ...manual, moved: true }, status(500, 9000), at)).toBeNull();
+    const dead: AttemptStart = { ...manual, delivery: { status: "dead", step: 3, due: null } };
+    expect(deliveryAfter(dead, status(500, 9000), at)).toBeNull();
   });
 });
 

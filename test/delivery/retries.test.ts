@@ -119,6 +119,23 @@ test("a retry that was given up is made a moment later, and is busy until then",
   expect([life.sent, life.asked]).toEqual([[id, id], []]);
 });
 
+test("a retry that waits to be started is not made once its delivery has arrived as it was scheduled", async () => {
+  await using it = await openTestData();
+  const { store } = it.data;
+  const [late, arrived] = [await closedDelivery(it), await closedDelivery(it)];
+  const arrive = (id: number) =>
+    store.write(() => store.sqlite.run("UPDATE delivery SET status = 2 WHERE id = ?", [id]));
+  await arrive(arrived);
+  expect(it.data.deliveries.get(arrived)?.status).toBe("delivered");
+  const life = new Life(it).endWith(Promise.resolve(null));
+  await life.retry(late);
+  await life.retry(arrived);
+  await arrive(late);
+  life.endWith(Promise.resolve(ARRIVED)).clock.advance(limit("shortageRestMs"));
+  await store.untilCommitted();
+  expect([life.sent, life.asked]).toEqual([[late, arrived, arrived], []]);
+});
+
 test("a retry that was answered ends where its delivery is cancelled, or its endpoint disabled, before the restart", async () => {
   await using it = await openTestData();
   const [cancelled, disabled] = [await closedDelivery(it), await closedDelivery(it)];
