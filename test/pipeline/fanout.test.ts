@@ -71,12 +71,11 @@ test("a transaction reads few large events, however few rows it writes of each",
   await using api = await startApi();
   await endpointsOf(api, 6, api.receiver.url("large"), "fifo");
   const { fanouts, store } = api.data;
-  using advanced = spyOn(fanouts, "advance");
   const commits: number[] = [];
-  const advance = advanced.getMockImplementation() ?? fanouts.advance;
-  advanced.mockImplementation((...args) => {
+  const advance = fanouts.advance.bind(fanouts);
+  using _advanced = spyOn(fanouts, "advance").mockImplementation((...args) => {
     commits.push(store.commits);
-    return advance.apply(fanouts, args);
+    return advance(...args);
   });
   const text = "x".repeat(900_000);
   const events = Array.from({ length: 8 }, (_, n) => ({ type: "wide", data: { n, text } }));
