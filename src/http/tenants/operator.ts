@@ -95,14 +95,11 @@ function listAccounts(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
     description: "Newest first, with their projects and this month's usage.",
     query: Type.Object(pagingQuery, { additionalProperties: false }),
     answers: { 200: { description: "A page of accounts.", ...listShape(accountShape, accountExample) } },
-    handle({ query }) {
-      const accounts = [...tenants.accounts()].sort((a, b) => b.id - a.id);
-      const projects = Map.groupBy(tenants.projects(), ({ accountId }) => accountId);
-      return pageOf(services, "acct", query, {
-        rows: (before) => accounts.filter(({ id }) => id < before),
-        show: (account) => accountOf(services, account, projects.get(account.id) ?? []),
-      });
-    },
+    handle: ({ query }) =>
+      pageOf(services, "acct", query, {
+        rows: (before) => tenants.accountShelf.below(before),
+        show: (account) => describe(services, account),
+      }),
   });
 }
 
@@ -206,6 +203,6 @@ function findAccount({ ids, tenants }: Needs<"ids" | "tenants">, id: string): Ac
 }
 
 function describe(services: Needs<"ids" | "tenants" | "meter">, account: Account) {
-  const projects = [...services.tenants.projects()].filter(({ accountId }) => accountId === account.id);
-  return accountOf(services, account, projects);
+  const newestFirst = services.tenants.projectsOf(account.id).below();
+  return accountOf(services, account, [...newestFirst].toReversed());
 }

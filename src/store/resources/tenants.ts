@@ -3,7 +3,7 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Scope } from "../../core/caller.ts";
 import { limit } from "../../core/limits.ts";
 import type { Account, Project } from "../../core/model.ts";
-import { type ReadonlyShelf, Shelves } from "../../core/structures/shelf.ts";
+import { type ReadonlyShelf, Shelf, Shelves } from "../../core/structures/shelf.ts";
 import { hashText, makeToken, shownPrefix } from "../../core/tokens.ts";
 import { account, apiKey, project } from "../schema.ts";
 import type { Store } from "../store.ts";
@@ -48,7 +48,9 @@ type ProjectFields = Pick<Project, "name" | "branding" | "portalOrigins" | "unkn
  */
 export class Tenants {
   readonly #accounts = new Map<number, Account>();
+  readonly #accountShelf = new Shelf<Account>();
   readonly #projects = new Map<number, Project>();
+  readonly #projectsOf = new Shelves<number, Project>();
   /** By the hash of the token. */
   readonly #keys = new Map<string, ApiKey>();
   readonly #keysOf = new Shelves<number, ApiKey>();
@@ -66,8 +68,8 @@ export class Tenants {
     this.#saveUse = store.sqlite.prepare<void, [number, number]>(
       "UPDATE api_key SET last_used_at = ? WHERE id = ?",
     );
-    for (const row of db.select().from(account).all()) this.#accounts.set(row.id, row);
-    for (const row of db.select().from(project).all()) this.#projects.set(row.id, row);
+    for (const row of db.select().from(account).all()) this.#keepAccount(row);
+    for (const row of db.select().from(project).all()) this.rememberProject(row);
     for (const { hash, ...row } of db.select().from(apiKey).all())
       this.rememberKey({ ...row, hash: hash.toString("base64") });
   }
@@ -94,6 +96,15 @@ export class Tenants {
     return this.#accounts.values();
   }
 
+  /** The same, to go through from the newest on. */
+  get accountShelf(): ReadonlyShelf<Account> {
+    return this.#accountShelf;
+  }
+
+  projectsOf(accountId: number): ReadonlyShelf<Project> {
+    return this.#projectsOf.of(accountId);
+  }
+
   projects(): Iterable<Project> {
     return this.#projects.values();
   }
@@ -111,13 +122,13 @@ export class Tenants {
 
   async createAccount(fields: Omit<Account, "id" | "suspended">): Promise<Account> {
     const row = await this.store.write(() => this.#insertAccount(fields));
-    this.#accounts.set(row.id, row);
+    this.#keepAccount(row);
     return row;
   }
 
   async createProject(accountId: number, name: string, mode: Project["mode"]): Promise<Project> {
     const row = await this.store.write(() => this.#insertProject(accountId, name, mode));
-    this.#projects.set(row.id, row);
+    this.rememberProject(row);
     return row;
   }
 
@@ -146,7 +157,7 @@ export class Tenants {
   }
 
   rememberNewAccount({ account: made, live, test }: NewAccount): void {
-    this.#accounts.set(made.id, made);
+    this.#keepAccount(made);
     this.rememberNewProject(live);
     this.rememberNewProject(test);
   }
@@ -173,9 +184,14 @@ export class Tenants {
 
   /** From here on the account is what it was changed to: its keys, its deliveries and its plan go by that. */
   rememberAccount(changed: Account): void {
-    this.#accounts.set(changed.id, changed);
+    this.#keepAccount(changed);
     this.accessChanges++;
     for (const listener of this.#listeners) listener(changed);
+  }
+
+  #keepAccount(row: Account): void {
+    this.#accounts.set(row.id, row);
+    this.#accountShelf.set(row);
   }
 
   #insertAccount(fields: Omit<Account, "id" | "suspended">): Account {
@@ -203,6 +219,7 @@ export class Tenants {
 
   rememberProject(changed: Project): void {
     this.#projects.set(changed.id, changed);
+    this.#projectsOf.set(changed.accountId, changed);
   }
 
   /**

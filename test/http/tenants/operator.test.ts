@@ -1,5 +1,5 @@
 /** What the operator does with accounts, over the whole service. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import type { TestApp } from "../../kit/app.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createTenant, OPERATOR_TOKEN, operatorOf, startOperated } from "../../kit/operator.ts";
@@ -7,6 +7,7 @@ import { startReceiver } from "../../kit/receiver.ts";
 import { RunningClock } from "../../kit/running-clock.ts";
 import { runService } from "../../kit/service.ts";
 import { expectProblem, type Reply } from "../kit.ts";
+import { Tenants } from "../../../src/store/resources/tenants.ts";
 
 const ACCOUNTS = "/v1/operator/accounts";
 const PLANS = JSON.stringify({ team: { deliveries: 5, blocks: true, retention_days: 14 } });
@@ -109,6 +110,22 @@ describe("accounts", () => {
     expect(two?.usage).toEqual({ month: thisMonth(), deliveries: 0, limit: 5, remaining: 5, overage: 0 });
     expect((await operator().get(`${ACCOUNTS}/${older.id}`)).json as unknown).toEqual(two);
     expectFault(await operator().get(`${ACCOUNTS}?cursor=x`), "cursor");
+  });
+
+  test("are read, changed and listed without a walk over all accounts, or over the projects of others", async () => {
+    const { id } = await create();
+    const walks = [spyOn(Tenants.prototype, "accounts"), spyOn(Tenants.prototype, "projects")];
+    try {
+      const replies = [
+        await operator().get(`${ACCOUNTS}?limit=1`),
+        await operator().get(`${ACCOUNTS}/${id}`),
+        await patch(id, { name: "Acme Ltd" }),
+      ];
+      expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
+      expect(walks.map((walk) => walk.mock.calls.length)).toEqual([0, 0]);
+    } finally {
+      for (const walk of walks) walk.mockRestore();
+    }
   });
 
   test("keep what was changed, over a restart", async () => {
