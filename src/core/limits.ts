@@ -22,6 +22,11 @@ export const LIMITS = {
     unit: "bytes",
     why: "Address and headers of a sample that is checked against a source, together: its door takes no longer request head.",
   },
+  givenCredentialsMax: {
+    value: 20,
+    unit: "count",
+    why: "Names in `credentials` of one body about a source: no provider has more than a few.",
+  },
   signedBytesMax: {
     value: 2 * MIB,
     unit: "bytes",

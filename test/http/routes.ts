@@ -24,7 +24,10 @@ const Checked = Type.Object(
     code: Type.Optional(Type.String({ pattern: "^[0-9]+$" })),
     tags: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { maxItems: 2, uniqueItems: true })),
     retry: Type.Optional(
-      Type.Union([Type.Object({ schedule: Type.Array(Type.Integer({ minimum: 1 })) }, closed), Type.Null()]),
+      Type.Union([
+        Type.Object({ schedule: Type.Array(Type.Integer({ minimum: 1 }), { maxItems: 10_000 }) }, closed),
+        Type.Null(),
+      ]),
     ),
     target: Type.Optional(
       Type.Union([
@@ -32,7 +35,7 @@ const Checked = Type.Object(
         Type.Object({ kind: Type.Literal("b"), size: Type.Number() }, closed),
       ]),
     ),
-    labels: Type.Optional(Type.Record(Type.String(), Type.String(), closed)),
+    labels: Type.Optional(Type.Record(Type.String(), Type.String(), { ...closed, maxProperties: 3 })),
   },
   closed,
 );

@@ -36,7 +36,13 @@ export const filterShape = Type.Object(
   { additionalProperties: true, $id: "Filter", description: "See /docs/filters." },
 );
 const headersShape = shownAs(
-  Type.Object({}, { additionalProperties: Type.String({ maxLength: limit("customHeaderValueMax") }) }),
+  Type.Object(
+    {},
+    {
+      additionalProperties: Type.String({ maxLength: limit("customHeaderValueMax") }),
+      maxProperties: limit("customHeadersMax"),
+    },
+  ),
   Type.Object(
     {},
     {

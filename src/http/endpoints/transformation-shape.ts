@@ -45,7 +45,9 @@ const variants = [...OPERATIONS].map(([op, { fields }]) => {
 
 const shownOperation = { ...taggedBy("op", Object.fromEntries(variants)), $id: "Operation" };
 
+const bounds = { maxItems: limit("transformationsMax") };
+
 export const transformationsShape = shownAs(
-  Type.Array(operationShape),
-  Type.Array(shownOperation, { maxItems: limit("transformationsMax") }),
+  Type.Array(operationShape, bounds),
+  Type.Array(shownOperation, bounds),
 );

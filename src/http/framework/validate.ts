@@ -7,12 +7,15 @@ import { childPointer, isObject } from "../../core/json/value.ts";
 /** What a member of the value is called where it is missing or unknown. */
 type Noun = "field" | "parameter";
 
-/** Tells the faults of a value, each with its JSON Pointer: all, or only those of lists that are too long. */
+/**
+ * Tells the faults of a value, each with its JSON Pointer: all, or only those of lists and objects that are
+ * too long.
+ */
 export type Validator = (value: unknown) => Fault[];
 
 /**
- * Compiles a schema once. Throws where an object of it would let unknown fields pass, or a list of any length
- * would be asked whether an entry stands in it twice.
+ * Compiles a schema once. Throws where an object of it would let unknown fields pass, or each of any number
+ * of fields or entries would be asked something.
  */
 export function compileValidator(schema: TSchema, noun: Noun = "field"): Validator {
   requireBounds(schema);
@@ -26,8 +29,8 @@ export function compileValidator(schema: TSchema, noun: Noun = "field"): Validat
 }
 
 /**
- * Notes the lists that are longer than they may be, before anything else is asked of them: `Errors` goes
- * through all of such a list, and compares its entries.
+ * Notes the lists and objects that are longer than they may be, before anything else is asked of them:
+ * `Errors` goes through all of such a list, and compares its entries.
  */
 function addTooLong(schema: TSchema, value: unknown, pointer: string, faults: Fault[]): void {
   const [only, ...others] = ((schema.anyOf ?? []) as TSchema[]).filter(({ type }) => type !== "null");
@@ -39,6 +42,8 @@ function addTooLong(schema: TSchema, value: unknown, pointer: string, faults: Fa
       for (const [at, element] of value.entries())
         addTooLong(schema.items as TSchema, element, childPointer(pointer, at), faults);
   } else if (isObject(value)) {
+    if (schema.maxProperties !== undefined && Object.keys(value).length > schema.maxProperties)
+      faults.push({ pointer, detail: `Expected ${expectation(schema, value)}.` });
     for (const [name, part] of Object.entries((schema.properties as TProperties | undefined) ?? {}))
       if (Object.hasOwn(value, name)) addTooLong(part, value[name], childPointer(pointer, name), faults);
   }
@@ -46,13 +51,24 @@ function addTooLong(schema: TSchema, value: unknown, pointer: string, faults: Fa
 
 function requireBounds(schema: unknown): void {
   if (typeof schema !== "object" || schema === null) return;
-  if (Kind in schema && "type" in schema && schema.type === "object" && !("additionalProperties" in schema)) {
-    throw new Error("Every object of a request schema needs `additionalProperties`.");
-  }
-  if ("uniqueItems" in schema && !("maxItems" in schema)) {
-    throw new Error("Every list of a request schema that has `uniqueItems` needs `maxItems`.");
-  }
+  if (Kind in schema && "type" in schema) requireBound(schema);
   for (const part of Object.values(schema)) requireBounds(part);
+}
+
+/** The keywords that bound a list or an object. */
+type Bounds = Partial<
+  Record<"maxItems" | "maxProperties" | "additionalProperties" | "patternProperties", unknown>
+>;
+
+function requireBound(schema: { type: unknown } & Bounds): void {
+  const { additionalProperties: others } = schema;
+  if (schema.type === "array" && schema.maxItems === undefined)
+    throw new Error("Every list of a request schema needs `maxItems`.");
+  if (schema.type !== "object") return;
+  if (others === undefined) throw new Error("Every object of a request schema needs `additionalProperties`.");
+  const isEachAsked = typeof others === "object" || schema.patternProperties !== undefined;
+  if (isEachAsked && schema.maxProperties === undefined)
+    throw new Error("Every object of a request schema whose fields may have any name needs `maxProperties`.");
 }
 
 /** One fault per place, the first that was found. */

@@ -141,6 +141,9 @@ const URL_TEXT = {
   maxLength: limit("sampleHeadBytesMax"),
 };
 
+/** What a header takes beside its name and value: `: ` and the end of the line. */
+const HEADER_BYTES_MIN = 4;
+
 const sampleShape = Type.Object(
   {
     method: Type.Optional(Type.String({ default: "POST", maxLength: 20 })),
@@ -149,6 +152,7 @@ const sampleShape = Type.Object(
       {},
       {
         additionalProperties: Type.String(),
+        maxProperties: limit("sampleHeadBytesMax") / HEADER_BYTES_MIN,
         description: `With the address they have at most ${limit("sampleHeadBytesMax")} bytes.`,
       },
     ),

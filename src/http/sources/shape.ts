@@ -67,7 +67,14 @@ const settableFields = {
   credentials: Type.Optional(
     nullable(
       Type.Unsafe<Record<string, string | null>>(
-        Type.Object({}, { additionalProperties: nullable(secretText), $id: "GivenCredentials" }),
+        Type.Object(
+          {},
+          {
+            additionalProperties: nullable(secretText),
+            maxProperties: limit("givenCredentialsMax"),
+            $id: "GivenCredentials",
+          },
+        ),
       ),
       TEXTS.credentials,
     ),

@@ -136,6 +136,15 @@ describe("what is refused", () => {
     ],
     ["an empty consumer", { url: okay, consumer_id: "" }, "/consumer_id"],
     ["21 headers", { url: okay, headers: tooMany }, "/headers"],
+    ["22 headers, one of which is no text", { url: okay, headers: { ...tooMany, x20: 1 } }, "/headers"],
+    [
+      "33 operations, one of which is none",
+      {
+        url: okay,
+        transformations: Array.from({ length: 33 }, (_, at) => ({ op: at < 32 ? "pick" : "x" })),
+      },
+      "/transformations",
+    ],
     ["a header of ours", { url: okay, headers: { "Webhook-Id": "1" } }, "/headers/Webhook-Id"],
     [
       "a header of the connection",

@@ -195,9 +195,43 @@ describe("a list that is longer than it may be", () => {
     expect(seen.count).toBe(0);
   });
 
-  test("is not known where entries are told apart in a list of any length: no route can have that", () => {
-    const schema = Type.Array(Type.String(), { uniqueItems: true });
+  test.each([
+    ["a list", Type.Array(Type.String())],
+    ["a list whose entries are told apart", Type.Array(Type.String(), { uniqueItems: true })],
+    ["a list in what a field may be", Type.Union([Type.Array(Type.String()), Type.Null()])],
+  ])("is not known of %s without a bound: no route can have that", (_, field) => {
+    const schema = Type.Object({ field }, { additionalProperties: false });
     expect(() => compileValidator(schema)).toThrow("needs `maxItems`");
+  });
+});
+
+describe("an object with more fields of any name than it may have", () => {
+  const texts = Type.Object({}, { additionalProperties: Type.String(), maxProperties: 2 });
+  const inner = Type.Object({ texts: Type.Union([texts, Type.Null()]) }, { additionalProperties: false });
+  const validate = compileValidator(inner);
+
+  test("is refused before any of its values is looked at", () => {
+    const seen: (string | symbol)[] = [];
+    const get = (target: Record<string, unknown>, name: string) => {
+      seen.push(name);
+      return target[name];
+    };
+    const many = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`name${at}`, at]));
+    expect(validate({ texts: new Proxy(many, { get }) })).toEqual([
+      { pointer: "/texts", detail: "Expected an object of at most 2 fields." },
+    ]);
+    expect(seen).toEqual([]);
+    expect(validate({ texts: { a: "1", b: 2 } }).map(({ pointer }) => pointer)).toEqual(["/texts/b"]);
+  });
+
+  test.each([
+    ["each value is held to a schema", Type.Object({}, { additionalProperties: Type.String() })],
+    [
+      "each name is held to a pattern",
+      Type.Record(Type.String(), Type.String(), { additionalProperties: false }),
+    ],
+  ])("is not known where %s and there is no bound: no route can have that", (_, schema) => {
+    expect(() => compileValidator(schema)).toThrow("needs `maxProperties`");
   });
 });
 

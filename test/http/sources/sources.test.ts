@@ -147,10 +147,16 @@ describe("creating", () => {
     expect(reply.text).not.toContain("§§");
   });
 
-  test.each(["config", "credentials"])("thousands of unknown names in %s are told as 50", async (part) => {
-    const unknown = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`f${at}`, "1"]));
-    const { json } = await app.live.post("/v1/sources", { provider: "github", name: "x", [part]: unknown });
-    expect(json.errors).toHaveLength(50);
+  test("thousands of unknown names in config are told as 50, and more credentials than a source can have as one", async () => {
+    const unknown = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`f${at}`, "1"]));
+    const create = async (part: object) =>
+      (await app.live.post("/v1/sources", { provider: "github", name: "x", ...part })).json.errors;
+    expect(await create({ config: unknown(5000) })).toHaveLength(50);
+    expect(await create({ credentials: unknown(20) })).toHaveLength(20);
+    expect(await create({ credentials: { ...unknown(5000), f5000: 1 } })).toEqual([
+      { pointer: "/credentials", detail: "Expected an object of at most 20 fields." },
+    ]);
   });
 
   test("required settings are asked for", async () => {
