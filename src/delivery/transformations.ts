@@ -26,6 +26,10 @@ export const compiledTransformations = new RecentMap<Endpoint, Transformation>(
 export function transformationOf(endpoint: Endpoint): Transformation | null {
   const { transformations } = endpoint;
   if (transformations === null) return null;
+  return compiledFor(endpoint, transformations);
+}
+
+function compiledFor(endpoint: Endpoint, transformations: unknown): Transformation {
   return compiledTransformations.getOrMake(endpoint, () => compile(transformations));
 }
 
@@ -44,13 +48,19 @@ export function reshape(
   endpoint: Endpoint,
   { body }: Load,
 ): Shaped | Promise<Shaped> {
-  const transformation = transformationOf(endpoint);
-  if (!transformation) return { ok: true, body };
+  const { transformations } = endpoint;
+  if (transformations === null) return { ok: true, body };
   // A small body does not tell what its operations make of it: they may not end within this turn.
-  return parts.turnsOf(endpoint.projectId).inPieces(body.length, () => shape(transformation, body));
+  return parts
+    .turnsOf(endpoint.projectId)
+    .inPieces(body.length, () => shape(endpoint, transformations, body));
 }
 
-function* shape(transformation: Transformation, body: Uint8Array): Pieces<Shaped> {
+function* shape(endpoint: Endpoint, transformations: unknown, body: Uint8Array): Pieces<Shaped> {
+  const isCompiled = compiledTransformations.has(endpoint);
+  const transformation = compiledFor(endpoint, transformations);
+  // A compile may take as long as to parse a large body.
+  if (!isCompiled) yield;
   const text = decoder.decode(body);
   const envelope = JSON.parse(text) as Json;
   yield;

@@ -40,6 +40,16 @@ test.each([
   expect(await parsedAtOnce(Array<typeof shape>(20).fill(shape), bytes)).toBe(1);
 });
 
+test("are compiled in a turn that has time for it", async () => {
+  const turns = new TurnQueue({ schedule: setImmediate, beginShare: () => ({ isOver: true }) });
+  const endpoint = endpointWith(heavy());
+  const load = { body: new TextEncoder().encode("{}") } as Load;
+  const shaped = reshape({ turnsOf: () => turns }, endpoint, load);
+  expect(compiledTransformations.has(endpoint)).toBe(false);
+  await shaped;
+  expect(compiledTransformations.has(endpoint)).toBe(true);
+});
+
 test("what a body is refused for is told in as many characters as an error's detail may have", async () => {
   const text = `{"type":"a.b","timestamp":"2026-11-27T00:00:00.000Z","data":{"${"k".repeat(5000)}":1e999}}`;
   const keys = { id: 4, eventId: 3, endpointId: 1, projectId: 1 };

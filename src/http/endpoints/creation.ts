@@ -5,7 +5,7 @@ import type { NewEndpoint } from "../../store/resources/endpoints.ts";
 import { commitChange } from "../framework/commit.ts";
 import { requireRoom } from "./change.ts";
 import { requireSafeDestination } from "./destination.ts";
-import { readNewEndpoint } from "./input.ts";
+import { readNewEndpoint, readRouting } from "./input.ts";
 import { createdEndpointShape, endpointExample, endpointOf, newEndpointShape } from "./shape.ts";
 import { warningsPart } from "./filter-warnings.ts";
 import { makeTrials, requireDelivered } from "./trial.ts";
@@ -70,7 +70,7 @@ export function endpointCreationRoute(
       unsafe_destination: "The address is not allowed.",
     },
     async handle(context) {
-      const fields = readFields(context, services.wallNow());
+      const fields = await readFields(context, services.wallNow());
       await requireSafeDestination(services.guard, context.body, fields);
       if (context.query.verify) {
         requireRoom(services, fields);
@@ -81,9 +81,11 @@ export function endpointCreationRoute(
   });
 }
 
-function readFields({ caller, body }: CreationContext, now: number): NewEndpoint {
+async function readFields(context: CreationContext, now: number): Promise<NewEndpoint> {
+  const { caller, body } = context;
   const consumerId = ownConsumer(caller, body.consumer_id ?? null);
-  return { ...readNewEndpoint(body, caller.projectId, now), consumerId };
+  const routing = await readRouting(body, context.turns);
+  return { ...readNewEndpoint(body, routing, caller.projectId, now), consumerId };
 }
 
 /** The consumer that a new endpoint belongs to: a portal token's own, whatever it asks for. */

@@ -10,7 +10,7 @@ import { changeEndpoint, moveTo, requireLighter } from "./change.ts";
 import { findEndpoint, endpointsOf } from "../shared/lookups.ts";
 import { endpointCreationRoute } from "./creation.ts";
 import { requireSafeDestination } from "./destination.ts";
-import { readEndpointChange } from "./input.ts";
+import { readEndpointChange, readRouting } from "./input.ts";
 import { requireOwnCredentials } from "./own-credentials.ts";
 import {
   type EndpointChangeBody,
@@ -206,7 +206,8 @@ function changeRoute(
       const { caller, params, body } = context;
       const endpoint = findEndpoint(services, caller, params.id);
       requirePortalFields(caller, body);
-      const preview = { ...endpoint, ...readEndpointChange(body, endpoint) };
+      const routing = await readRouting(body, context.turns);
+      const preview = { ...endpoint, ...readEndpointChange(body, routing, endpoint) };
       await requireSafeDestination(services.guard, body, preview);
       requireOwnCredentials(caller, body, endpoint, preview);
       return changeEndpoint(
@@ -214,7 +215,7 @@ function changeRoute(
         context,
         endpoint.id,
         (current) => {
-          const change = readEndpointChange(body, current);
+          const change = readEndpointChange(body, routing, current);
           requireOwnCredentials(caller, body, current, { ...current, ...change });
           requireLighter(services, current, { ...current, ...change });
           const { consumerId = current.consumerId } = change;

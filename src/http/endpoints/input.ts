@@ -6,6 +6,7 @@ import { isObject } from "../../core/json/value.ts";
 import { limit } from "../../core/limits.ts";
 import { type Endpoint, SIGNATURE_VERSIONS, type SignatureVersion } from "../../core/model.ts";
 import { makePrivateKey, makeSecret, readPrivateKey, readSecret } from "../../core/signing.ts";
+import type { Turns } from "../../core/structures/turn-queue.ts";
 import { compileTransformations } from "../../core/transform/transform.ts";
 import { isPolled } from "../../destinations/destinations.ts";
 import type { NewEndpoint } from "../../store/resources/endpoints.ts";
@@ -50,13 +51,21 @@ function blankEndpoint(projectId: number, now: number): NewEndpoint {
   };
 }
 
-/** The endpoint that a body asks for. Throws 422 with every fault; the addresses are still to be guarded. */
-export function readNewEndpoint(body: NewEndpointBody, projectId: number, now: number): NewEndpoint {
+/**
+ * The endpoint that a body asks for, with what `readRouting` made of it. Throws 422 with every fault; the
+ * addresses are still to be guarded.
+ */
+export function readNewEndpoint(
+  body: NewEndpointBody,
+  routing: Routing,
+  projectId: number,
+  now: number,
+): NewEndpoint {
   const blank = blankEndpoint(projectId, now);
   const faults: Fault[] = [];
   // A patch would drop members that are null; here they are what was sent.
   const { metadata, ...patch } = body;
-  const change = changeOf(patch, blank, faults);
+  const change = changeOf(patch, routing, blank, faults);
   if (metadata) isMetadata(metadata, faults);
   const secrets = readGivenSecrets(body, faults);
   if (faults.length > 0) throw invalidAll(faults);
@@ -64,29 +73,39 @@ export function readNewEndpoint(body: NewEndpointBody, projectId: number, now: n
 }
 
 /** What a merge patch changes of an endpoint as it stands. Throws 422 with every fault, as above. */
-export function readEndpointChange(body: EndpointChangeBody, before: Endpoint): EndpointChange {
+export function readEndpointChange(
+  body: EndpointChangeBody,
+  routing: Routing,
+  before: Endpoint,
+): EndpointChange {
   const faults: Fault[] = [];
   // The queues of the two are not alike, and what waits in one must not be lost.
   if (body.kind !== undefined && isPolled(body.kind) !== isPolled(before.kind)) {
     const detail = "An endpoint that is polled stays so, and one that is pushed to too: create another.";
     faults.push({ pointer: "/kind", detail });
   }
-  const change = changeOf(body, before, faults);
+  const change = changeOf(body, routing, before, faults);
   if (faults.length > 0) throw invalidAll(faults);
   return change;
 }
 
-function changeOf(body: EndpointChangeBody, before: NewEndpoint, faults: Fault[]): EndpointChange {
+function changeOf(
+  body: EndpointChangeBody,
+  routing: Routing,
+  before: NewEndpoint,
+  faults: Fault[],
+): EndpointChange {
   const { kind, config, credentials } = before;
   const destination = readDestination(body, { kind, config, credentials }, faults);
   const headers =
     body.headers === undefined ? before.headers : readHeaders(body.headers ?? {}, before.headers, faults);
   if (body.headers !== undefined || destination.kind !== kind)
     refuseProtocolHeaders(headers, destination.kind, faults);
+  faults.push(...routing.faults);
   return {
     ...destination,
     ...readPlainFields(body),
-    ...readRouting(body, faults),
+    ...routing.change,
     ...readVersions(body, before, faults),
     headers,
     ...(body.metadata !== undefined && { metadata: readMetadata(body.metadata, before, faults) }),
@@ -110,21 +129,30 @@ function readPlainFields(body: EndpointChangeBody): EndpointChange {
   return change;
 }
 
-/** Which events an endpoint gets, and in what shape. Filter and transformations are compiled as a trial. */
-function readRouting(body: EndpointChangeBody, faults: Fault[]): EndpointChange {
+/** Which events an endpoint gets, and in what shape, as a body says; and what is wrong with that. */
+export interface Routing {
+  readonly change: EndpointChange;
+  readonly faults: readonly Fault[];
+}
+
+/**
+ * Filter and transformations are compiled as a trial, by the body alone: once, before the write, in a turn of
+ * their own.
+ */
+export async function readRouting(
+  { event_types: eventTypes, filter, transformations }: EndpointChangeBody,
+  turns: Turns,
+): Promise<Routing> {
   const change: EndpointChange = {};
-  if (body.event_types !== undefined) change.eventTypes = readEventTypes(body.event_types, faults);
-  if (body.filter !== undefined) {
-    if (body.filter !== null) addFaults("/filter", compileFilter(body.filter), faults);
-    change.filter = body.filter;
-  }
-  if (body.transformations !== undefined) {
-    if (body.transformations !== null) {
-      addFaults("/transformations", compileTransformations(body.transformations), faults);
-    }
-    change.transformations = body.transformations;
-  }
-  return change;
+  const faults: Fault[] = [];
+  if (eventTypes !== undefined) change.eventTypes = readEventTypes(eventTypes, faults);
+  // 64 KB of deep paths take as long as to parse 1 MiB.
+  if (filter || transformations) await turns.ownTurn();
+  if (filter) addFaults("/filter", compileFilter(filter), faults);
+  if (transformations) addFaults("/transformations", compileTransformations(transformations), faults);
+  if (filter !== undefined) change.filter = filter;
+  if (transformations !== undefined) change.transformations = transformations;
+  return { change, faults };
 }
 
 function addFaults(

@@ -59,7 +59,9 @@ function createRoute(services: Needs<"eventTypes" | "wallNow">): AnyRoute {
     },
     refuses: { conflict: "The project has a type of this name." },
     async handle(context) {
-      const { caller, body } = context;
+      const { caller, body, turns } = context;
+      // To compile a schema takes as long as to parse a large body.
+      if (body.schema) await turns.ownTurn();
       const fields = readNewEventType(body, caller.projectId, services.wallNow());
       return commitChange(context, {
         write() {
@@ -171,16 +173,18 @@ function changeRoute(services: Needs<"eventTypes">): AnyRoute {
       200: { description: "The type as it now is.", schema: eventTypeShape, example: eventTypeExample },
     },
     async handle(context) {
-      const { caller, params, body } = context;
+      const { caller, params, body, turns } = context;
+      // An example is held to the schema that is stored, which is compiled for that.
+      if (body.schema || body.example) await turns.ownTurn();
       const type = findEventType(services, caller, params.name);
       // Refused before the write, so that a refusal costs its neighbours in the transaction nothing.
-      readEventTypeChange(body, type);
+      const changeOf = readEventTypeChange(body, type);
       return commitChange(context, {
         write() {
           let before: unknown;
           const made = eventTypes.update(caller.projectId, type.name, (current) => {
             before = eventTypeOf(current);
-            const change = readEventTypeChange(body, current);
+            const change = changeOf(current);
             requireWeightOf(services, { ...current, ...change }, current);
             return change;
           });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { type Fault, invalidAll } from "../../core/errors.ts";
 import { isEventType } from "../../core/event-type.ts";
 import { readBounded } from "../../core/json/bounded.ts";
@@ -34,9 +35,18 @@ const EXPECTED_NAME =
   `Expected letters, digits, "_" and "-", in parts joined by ".", ` +
   `of at most ${limit("eventTypeLengthMax")} characters.`;
 
-/** What a body changes of a type as it stands. Throws 422 with every fault. */
-export function readEventTypeChange(body: EventTypeChangeBody, before: EventType): EventTypeChange {
-  return changeOf(body, before, []);
+/**
+ * What a body changes of a type as it stands. Throws 422 with every fault, as does what it answers: to be
+ * asked again inside the write, which compiles nothing anew where schema and example are still the same.
+ */
+export function readEventTypeChange(
+  body: EventTypeChangeBody,
+  seen: EventType,
+): (current: EventType) => EventTypeChange {
+  const change = changeOf(body, seen, []);
+  const described = [seen.schema, seen.example];
+  return (current) =>
+    isDeepStrictEqual([current.schema, current.example], described) ? change : changeOf(body, current, []);
 }
 
 /** `schema` and `example` are replaced whole: half of another schema would be none. */

@@ -1,6 +1,6 @@
 import { type Fault, FAULTS_MAX, invalidAll, Problem } from "../../core/errors.ts";
 import type { Json } from "../../core/json/value.ts";
-import type { EventSchema } from "../../core/schema/schema.ts";
+import type { EventType } from "../../core/model.ts";
 import type { Pieces } from "../../core/structures/turn-queue.ts";
 import type { Incoming } from "../../pipeline/pipeline.ts";
 import type { RequestContext } from "../framework/route.ts";
@@ -28,7 +28,7 @@ export function requireValidForType(
   const { projectId } = context.caller;
   requireKnownTypes(services, projectId, events, pointerTo);
   for (const event of events)
-    if (schemaFor(services, projectId, event) !== null)
+    if (typeOf(services, projectId, event) !== null)
       return requireSchemas(services, context, events, pointerTo);
   return undefined;
 }
@@ -41,9 +41,9 @@ async function requireSchemas(
 ): Promise<void> {
   const faults: Fault[] = [];
   for (const [at, event] of events.entries()) {
-    const schema = schemaFor(services, projectId, event);
-    if (schema === null || isThere(services, projectId, event)) continue;
-    const found = await turns.inPieces(event.data.length, () => validate(schema, event.data));
+    const type = typeOf(services, projectId, event);
+    if (type === null || isThere(services, projectId, event)) continue;
+    const found = await turns.inPieces(event.data.length, () => validate(services, type, event.data));
     for (const { pointer, detail } of found)
       faults.push({ pointer: `${pointerTo(at)}/data${pointer}`, detail });
     if (faults.length >= FAULTS_MAX) break;
@@ -54,11 +54,15 @@ async function requireSchemas(
   });
 }
 
-function* validate(schema: EventSchema, text: string): Pieces<Fault[]> {
+function* validate({ eventTypes }: Needs<"eventTypes">, type: EventType, text: string): Pieces<Fault[]> {
+  const isCompiled = eventTypes.isCompiled(type);
+  const schema = eventTypes.schemaOf(type);
+  // A compile may take as long as to parse large data.
+  if (!isCompiled) yield;
   // A large one was parsed a moment ago, and is parsed again here: to keep what came of it costs more.
   const data = JSON.parse(text) as Json;
   yield;
-  return schema.validate(data);
+  return schema?.validate(data) ?? [];
 }
 
 function requireKnownTypes(
@@ -79,13 +83,14 @@ function requireKnownTypes(
   if (faults.length > 0) throw invalidAll(faults);
 }
 
-function schemaFor(
+/** The event's type, where that has a schema. */
+function typeOf(
   { eventTypes }: Needs<"eventTypes">,
   projectId: number,
   { type }: Incoming,
-): EventSchema | null {
+): EventType | null {
   const known = eventTypes.find(projectId, type);
-  return known === undefined ? null : eventTypes.schemaOf(known);
+  return known === undefined || known.schema === null ? null : known;
 }
 
 function isThere({ events }: Needs<"events">, projectId: number, { externalId }: Incoming): boolean {

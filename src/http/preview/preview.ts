@@ -111,6 +111,8 @@ function previewRoute(services: Needs<"ids" | "endpoints" | "events" | "index" |
     refuses: { not_found: "There is no such event or endpoint." },
     async handle({ caller, body, bytes, turns }) {
       requireOneSubject(body);
+      // What is stored may be as long to compile as what is sent.
+      if (body.endpoint_id !== undefined || body.filter || body.transformations) await turns.ownTurn();
       const shaping = readShaping(services, caller, body);
       if (body.last !== undefined) return previewMany(services, caller, shaping, body.last, turns);
       return previewOne(services, caller, shaping, { body, bytes, turns });

@@ -62,6 +62,11 @@ export class EventTypes {
     return this.#compiled.weight;
   }
 
+  /** False where to ask for the type's schema is to compile it. */
+  isCompiled(type: EventType): boolean {
+    return type.schema === null || this.#compiled.has(type);
+  }
+
   /** The type's schema, compiled; null where it has none. */
   schemaOf(type: EventType): EventSchema | null {
     const { schema } = type;

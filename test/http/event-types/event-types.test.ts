@@ -1,6 +1,7 @@
 /** Event types as a resource: fields, refusals, lists, grants, projects, and the proposal of a schema. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readNewEventType } from "../../../src/http/event-types/input.ts";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { TurnQueue } from "../../../src/core/structures/turn-queue.ts";
+import { readEventTypeChange, readNewEventType } from "../../../src/http/event-types/input.ts";
 import type { EventTypeAnswer } from "../../../src/http/event-types/shape.ts";
 import { startApp } from "../../kit/app.ts";
 import { expectProblem } from "../kit.ts";
@@ -30,6 +31,34 @@ test("an example that is too long is refused before its elements are looked at",
   const list = new Proxy(Array.from<number>({ length: 100_000 }).fill(1), { get });
   expect(() => readNewEventType({ name: "a", example: { list } }, 1, 0)).toThrow("not valid");
   expect(reads.filter((name) => name !== "length" && name !== "toJSON")).toEqual([]);
+});
+
+test("what was compiled before the write is not compiled in it, unless schema or example have changed meanwhile", () => {
+  const seen = { ...readNewEventType({ name: "a", example: { total: 1 } }, 1, 0), id: 1 };
+  let reads = 0;
+  const get = (target: typeof schema, name: keyof typeof schema) => {
+    reads++;
+    return target[name];
+  };
+  const body = { schema: new Proxy(schema, { get }) };
+  const changeOf = readEventTypeChange(body, seen);
+  const before = reads;
+  expect(before).toBeGreaterThan(0);
+  const change = changeOf({ ...seen, group: "x", example: { total: 1 } });
+  expect(reads).toBe(before);
+  expect(change.schema).toBe(body.schema);
+  expect(() => changeOf({ ...seen, example: { total: "x" } })).toThrow("not valid");
+});
+
+test("a schema is compiled in a turn of its own, whether it is given or what an example is held to", async () => {
+  const { name } = await create();
+  using ownTurn = spyOn(TurnQueue.prototype, "ownTurn");
+  await bench.take("PATCH", `/v1/event-types/${name}`, { group: "x" });
+  expect(ownTurn).toHaveBeenCalledTimes(0);
+  await bench.take("PATCH", `/v1/event-types/${name}`, { schema });
+  await bench.take("PATCH", `/v1/event-types/${name}`, { example: { total: 1 } });
+  await create({ schema });
+  expect(ownTurn).toHaveBeenCalledTimes(3);
 });
 
 describe("a type", () => {

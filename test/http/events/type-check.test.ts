@@ -1,7 +1,7 @@
 /** What event types ask of published events: schemas, and unknown types. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { requireValidForType } from "../../../src/http/events/type-check.ts";
-import { openTestData } from "../../kit/data.ts";
+import { openTestData, type TestData } from "../../kit/data.ts";
 import { parsedAtOnce } from "../../kit/parsed.ts";
 import { expectProblem, owner } from "../kit.ts";
 import { pointersOf, type RoutingBench, startRouting } from "../routing-kit.ts";
@@ -150,29 +150,40 @@ describe("where a project rejects unknown types", () => {
   });
 });
 
+/** One that asks for `x`. */
+function insertType({ data: { store, eventTypes }, project }: TestData): Promise<void> {
+  const described = { name: "a.b", description: null, example: null, group: null, archived: false };
+  return store.write(() => {
+    const asked = { schema: { required: ["x"] }, updatedAt: 0 };
+    const type = eventTypes.insert({ ...described, projectId: project.id, ...asked });
+    if (type) eventTypes.remember(type);
+  });
+}
+
+const eventOf = (data: unknown) => ({
+  ...{ type: "a.b", timestamp: 0, consumerId: null, externalId: null, sourceId: null },
+  ...{ isTest: false, hops: 0, data: JSON.stringify(data) },
+});
+
+test("a schema is compiled in a turn that has time for it", async () => {
+  await using it = await openTestData({ beginShare: () => ({ isOver: true }) });
+  await insertType(it);
+  const caller = { ...owner, projectId: it.project.id };
+  const context = { caller, turns: it.data.store.turns };
+  const checked = requireValidForType(it.data, context, [eventOf({ x: 1 })], () => "");
+  expect(it.data.eventTypes.compiledBytes).toBe(0);
+  await checked;
+  expect(it.data.eventTypes.compiledBytes).toBeGreaterThan(0);
+});
+
 test.each([
   ["small", 10_000],
   ["large", 100_000],
 ])("of an account's many %s events one at a time is kept parsed for its schema", async (_size, bytes) => {
   await using it = await openTestData({ beginShare: () => ({ isOver: true }) });
-  const projectId = it.project.id;
-  const described = {
-    name: "a.b",
-    description: null,
-    example: null,
-    group: null,
-    archived: false,
-    updatedAt: 0,
-  };
-  await it.data.store.write(() => {
-    const type = it.data.eventTypes.insert({ ...described, projectId, schema: { required: ["x"] } });
-    if (type) it.data.eventTypes.remember(type);
-  });
-  const event = {
-    ...{ type: "a.b", timestamp: 0, consumerId: null, externalId: null, sourceId: null },
-    ...{ isTest: false, hops: 0, data: JSON.stringify({ x: "y".repeat(bytes) }) },
-  };
-  const caller = { ...owner, projectId };
+  await insertType(it);
+  const event = eventOf({ x: "y".repeat(bytes) });
+  const caller = { ...owner, projectId: it.project.id };
   const publications = Array.from({ length: 20 }, (_, key) => {
     const turns = it.data.store.turns.of("account", null, `key:${key % 4}`);
     return async () => await requireValidForType(it.data, { caller, turns }, [event], () => "");

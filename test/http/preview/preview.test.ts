@@ -24,6 +24,17 @@ test("a large pasted event is read as text in another turn than that of its pars
   expect(giveWay.mock.calls.filter(([asked]) => asked === bytes)).toHaveLength(1);
 });
 
+test("filter and transformations are compiled in a turn of their own, also those of a stored endpoint", async () => {
+  const { id } = await bench.take("POST", "/v1/endpoints", { url: "https://hooks.example.com/" });
+  using ownTurn = spyOn(TurnQueue.prototype, "ownTurn");
+  const event = { type: "a.b", data: {} };
+  await bench.take("POST", "/v1/endpoints/preview", { event });
+  expect(ownTurn).toHaveBeenCalledTimes(0);
+  await bench.take("POST", "/v1/endpoints/preview", { event, endpoint_id: id });
+  await bench.take("POST", "/v1/endpoints/preview", { event, filter: { type: "a.b" } });
+  expect(ownTurn).toHaveBeenCalledTimes(2);
+});
+
 /** An event of so many bytes, some of which are two to a character. */
 function eventOf(bytes: number): string {
   const [before, after] = ['{"type":"a.b","data":{"text":"é', '"}}'];
