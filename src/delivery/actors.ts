@@ -1,6 +1,7 @@
 import { gateOf, isTest, withoutWaits } from "../core/delivery.ts";
 import type { Load, Waiting } from "../core/waiting.ts";
 import { limit } from "../core/limits.ts";
+import { type Pieces, piecewise } from "../core/structures/turn-queue.ts";
 import type { Endpoint, Health, WaitingFor } from "../core/model.ts";
 import { isPolled, isStrayTest, keepsOrder, STRAY_TEST } from "../destinations/destinations.ts";
 import type { Data } from "../store/data.ts";
@@ -320,20 +321,25 @@ export class Actors {
     store.unattended("end of a break", store.writeFor(projectId, clear, true));
   }
 
-  /** What the actors hold in memory, what is in flight, and how many endpoints have to wait. */
-  counts(): ActorCounts {
+  /**
+   * What the actors hold in memory, what is in flight, and how many endpoints have to wait: each actor as it
+   * is in its piece, as all that have been there since the start are asked.
+   */
+  *counts(): Pieces<ActorCounts> {
     const { size } = this.#actors;
     const counts = { actors: size, queued: 0, inFlight: 0, pollers: 0, backingOff: 0, withoutSlot: 0 };
     const now = this.parts.clock.now();
     let oldest = now;
-    for (const actor of this.#actors.values()) {
+    yield* piecewise(this.#actors.values(), (actor) => {
       counts.queued += actor.queued;
       counts.inFlight += actor.inFlight;
       if (actor instanceof PollActor) counts.pollers += actor.pollers;
       else if (actor.mode === "backing_off") counts.backingOff++;
       else oldest = Math.min(oldest, actor.nextDue ?? now);
-    }
-    for (const id of this.#slots.starved) if ((this.#actors.get(id)?.queued ?? 0) > 0) counts.withoutSlot++;
+    });
+    yield* piecewise(this.#slots.starved, (id) => {
+      if ((this.#actors.get(id)?.queued ?? 0) > 0) counts.withoutSlot++;
+    });
     return { ...counts, oldestDueSeconds: (now - oldest) / 1000 };
   }
 

@@ -197,12 +197,14 @@ interface GaugeParts {
 }
 
 /** How things stand. */
-export function readGauges({ data, actors, path, transport, replication }: GaugeParts): Gauges {
+export async function readGauges(parts: GaugeParts): Promise<Gauges> {
+  const { data, actors, path, transport, replication } = parts;
+  const counts = await data.store.turns.of("metrics", null).inPieces(0, () => actors.counts());
   const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   const { open, idle } = transport.stats();
   const replica = replication.report();
   return {
-    ...actors.counts(),
+    ...counts,
     backlog: data.tally.waiting + data.fanouts.rest(),
     oldestWriteSeconds: data.store.silentMs / 1000,
     keysAheadSeconds: keysAheadMs(data.store) / 1000,

@@ -242,10 +242,10 @@ export interface Metrics {
   jobRows: Counter;
   jobSeconds: LastValues;
   /** All of them as Prometheus reads them. */
-  print: () => string;
+  print: () => Promise<string>;
 }
 
-export function createMetrics(readGauges: () => Gauges, versions: Labels): Metrics {
+export function createMetrics(readGauges: () => Promise<Gauges>, versions: Labels): Metrics {
   const counted = {
     ...deliveryMetrics(),
     requests: new Counter("sealpost_http_requests_total", "Requests answered.", ["api", "status"]),
@@ -280,8 +280,10 @@ export function createMetrics(readGauges: () => Gauges, versions: Labels): Metri
     duplicates: new Counter("sealpost_dedup_hits_total", "Events that were there before.", []),
     ...jobMetrics(),
   };
-  const print = () =>
-    [...Object.values(counted), ...gaugesOf(readGauges(), versions)].map(printMetric).join("");
+  const print = async () => {
+    const gauges = await readGauges();
+    return [...Object.values(counted), ...gaugesOf(gauges, versions)].map(printMetric).join("");
+  };
   return { ...counted, print };
 }
 

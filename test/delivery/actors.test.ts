@@ -48,3 +48,19 @@ test.each([0, 5])(
     expect(data.health.get(endpoint.id).slowUntil).toBe(0);
   },
 );
+
+test("are counted a hundred a piece, so that others go first in between", async () => {
+  await using it = await openTestData();
+  const { actors } = makeActors(it.data, {
+    clock: steadyOver(new SetClock(1000)),
+    send: () => Promise.resolve(null),
+  });
+  const endpoints = await Promise.all(Array.from({ length: 250 }, () => it.endpoint()));
+  // Each asked one has an actor from then on.
+  for (const { id } of endpoints) actors.waitingFor(id, 1, 0);
+  const pieces = actors.counts();
+  const stops: unknown[] = [];
+  let last = pieces.next();
+  for (; !last.done; last = pieces.next()) stops.push(last.value);
+  expect([stops, last.value.actors]).toEqual([[0, 0], 250]);
+});

@@ -1,5 +1,6 @@
 /** Attempts of all endpoints share a number of slots (src/delivery/actors.ts). */
 import { expect, test } from "bun:test";
+import { atOnce } from "../../src/core/structures/turn-queue.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { makeActors } from "../kit/actors.ts";
 import { makePipeline } from "../kit/pipeline.ts";
@@ -27,9 +28,9 @@ test("an endpoint that finds none waits, is counted, and goes on when another on
     { ...event, isTest: false, hops: 0 },
   ]);
   await prepared.commitAndDispatch((run) => data.store.write(run));
-  expect(actors.counts()).toMatchObject({ inFlight: 1, withoutSlot: 1 });
+  expect(atOnce(actors.counts())).toMatchObject({ inFlight: 1, withoutSlot: 1 });
   ends.shift()?.(sentMalformed(0, UNREADABLE));
-  await api.until(async () => ends.length === 1 && actors.counts().withoutSlot === 0);
+  await api.until(async () => ends.length === 1 && atOnce(actors.counts()).withoutSlot === 0);
   ends.shift()?.(sentMalformed(0, UNREADABLE));
   await actors.stop();
 });
@@ -67,7 +68,7 @@ test("sockets of attempts that were given up while they connected count until th
     (await api.get<{ data: unknown[] }>("/v1/deliveries?status=dead")).data.length === count;
   await api.until(() => dead(6));
   // Three quarters of eight: the next six wait, although nothing is in flight.
-  expect(actors.counts()).toMatchObject({ inFlight: 0, withoutSlot: 6 });
+  expect(atOnce(actors.counts())).toMatchObject({ inFlight: 0, withoutSlot: 6 });
   expect(transport.stats()).toMatchObject({ open: 6, connects: 6 });
   await hole.close();
   await api.until(() => dead(12));

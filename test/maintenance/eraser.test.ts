@@ -1,6 +1,7 @@
 /** Erasing an event or a consumer, for privacy requests: all of it goes, for good, and nothing else does. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { atOnce } from "../../src/core/structures/turn-queue.ts";
 import { limit } from "../../src/core/limits.ts";
 import type { Endpoint } from "../../src/core/model.ts";
 import { type Api, type EventRow, expectRefusal, type Page, startApi } from "../http/log-kit.ts";
@@ -105,7 +106,7 @@ describe("DELETE /v1/events/:id", () => {
     await made("DELETE", `/v1/events/${id}`);
     await api.change(paused, { status: "active" });
     await api.receiver.arrived("erased", 20);
-    await api.until(async () => api.services.actors.counts().queued === 0);
+    await api.until(async () => atOnce(api.services.actors.counts()).queued === 0);
     const sent = api.receiver
       .requests("erased")
       .map(({ body }) => JSON.parse(body.toString()) as { type: string });
@@ -121,7 +122,7 @@ describe("DELETE /v1/events/:id", () => {
     await api.receiver.arrived("slow");
     await made("DELETE", `/v1/events/${id}`);
     gate.resolve(new Response(null, { status: 200 }));
-    await api.until(async () => api.services.actors.counts().inFlight === 0 && count("usage") === 1);
+    await api.until(async () => atOnce(api.services.actors.counts()).inFlight === 0 && count("usage") === 1);
     expect(["event", "delivery", "attempt", "note"].map(count)).toEqual([0, 0, 0, 0]);
     expect((await api.get<{ data: object[] }>(`/v1/endpoints/${publicId}/stats`)).data).toEqual([]);
   });
@@ -335,7 +336,7 @@ describe("DELETE /v1/consumers/:id", () => {
     await api.services.eraser.run(jobControlOf());
     expect((await api.get<Erased>(`/v1/erasures/${String(id)}`)).status).toBe("completed");
     await api.change(paused, { status: "active" });
-    await api.until(async () => api.services.actors.counts().inFlight === 0);
+    await api.until(async () => atOnce(api.services.actors.counts()).inFlight === 0);
     expect(api.receiver.requests("erased")).toEqual([]);
     expect(["event", "delivery", "attempt"].map(count)).toEqual([0, 0, 0]);
   });

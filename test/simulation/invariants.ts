@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { atOnce } from "../../src/core/structures/turn-queue.ts";
 import { keyTime } from "../../src/core/ids.ts";
 import { limit } from "../../src/core/limits.ts";
 import { type Endpoint, ORIGINS, OUTCOMES, TRIGGERS } from "../../src/core/model.ts";
@@ -116,7 +117,7 @@ function everythingEnded(run: Simulation, deliveries: readonly DeliveryRow[]): v
     if (isPoll(run, id) && status === "active" && !run.pollers.acknowledges(id)) continue;
     run.violate(`delivery ${delivery.id} is stuck; its endpoint is ${status}`);
   }
-  const timers = run.process.actors.counts();
+  const timers = atOnce(run.process.actors.counts());
   if (timers.queued > 0 || timers.inFlight > 0)
     run.violate(`actors still hold ${timers.queued} and have ${timers.inFlight} in flight`);
 }

@@ -1,3 +1,4 @@
+import { atOnce } from "../../src/core/structures/turn-queue.ts";
 import { limit } from "../../src/core/limits.ts";
 import type { Load, Waiting } from "../../src/core/waiting.ts";
 import type { Actors } from "../../src/delivery/actors.ts";
@@ -93,7 +94,7 @@ export class OutletWatch implements Outlet {
       this.tell.violate("too many are on their way to their actors, and one more is not parked");
     if (isBehind) this.tell.met("lineFull");
     else if (toPark.size > 0) this.tell.met("queueFull");
-    if (toPark.size > 0 && this.actors.counts().queued >= limit("queuedTotalMax"))
+    if (toPark.size > 0 && atOnce(this.actors.counts()).queued >= limit("queuedTotalMax"))
       this.tell.met("allQueuesFull");
     return toPark;
   }

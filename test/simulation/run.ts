@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { atOnce } from "../../src/core/structures/turn-queue.ts";
 import { Problem } from "../../src/core/errors.ts";
 import { openMemory } from "../kit/memory.ts";
 import { AttemptWatch } from "./attempt-watch.ts";
@@ -378,7 +379,7 @@ export class Simulation {
     this.plan.look();
     this.pollers.look();
     const { data, actors } = this.process;
-    if (actors.counts().withoutSlot > 0) this.tally.noSlot++;
+    if (atOnce(actors.counts()).withoutSlot > 0) this.tally.noSlot++;
     if (data.fanouts.count() > 0 && this.#rows.hasHalfFanout()) this.tally.fanoutInSlices++;
   }
 
