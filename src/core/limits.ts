@@ -475,7 +475,7 @@ export const LIMITS = {
   attemptsInFlightBytesMax: {
     value: 64 * MIB,
     unit: "bytes",
-    why: "The same of the bodies in them, each of which is in memory several times while it is reshaped and sent: 64 events of the largest size.",
+    why: "The same of the bodies and custom headers in them, each of which is in memory several times while it is reshaped and sent: 64 events of the largest size. Of the answer, each attempt holds up to `responseKeptBytesMax` and a head besides.",
   },
   shortageRestMs: {
     value: 1000,

@@ -247,8 +247,11 @@ export class EndpointActor<F extends Finding> {
     if (isHeldByDisk) return "disk";
     if (this.endpoint.ordering === "fifo" && !this.#isFirst(id)) return "order";
     if (this.#tokenAt(now) > now) return "rate_limit";
-    if (this.#slotsTaken() < this.#capacity())
-      return this.parts.slots.isFree(this.endpoint, this.#flights.scheduled) ? null : "concurrency";
+    if (this.#slotsTaken() < this.#capacity()) {
+      if (!this.parts.slots.isFree(this.endpoint, this.#flights.scheduled)) return "concurrency";
+      // The next token is for the first of them.
+      return this.endpoint.rateLimitPerSecond === null || this.#isFirst(id) ? null : "rate_limit";
+    }
     // One probe at a time.
     return this.health.backoffLevel > 0 ? "backoff" : "concurrency";
   }
@@ -468,10 +471,12 @@ export class EndpointActor<F extends Finding> {
 
   /** The attempt; then states, in memory and at once; then to the disk; then the delivery is free again. */
   async #fly(flight: Flight, load: Load, asker: Asker<F>): Promise<void> {
-    this.parts.slots.take(this.endpoint, load);
+    // As it is now: what is given back is what was taken.
+    const { endpoint } = this;
+    this.parts.slots.take(endpoint, load);
     this.parts.meter.beginFirst(load.delivery);
-    const sent = await this.parts.send(this.endpoint, load);
-    this.parts.slots.giveBack(this.endpoint, load, sent);
+    const sent = await this.parts.send(endpoint, load);
+    this.parts.slots.giveBack(endpoint, load, sent);
     this.#flights.land(flight);
     if (sent === null) return this.#onUntried(flight, asker);
     const settlement = this.#conclude(flight, load, sent);

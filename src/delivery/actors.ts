@@ -123,9 +123,9 @@ export class Actors {
         dispose: (ids) => dispose(this.data, ids),
       },
       slots: {
-        take: (endpoint, { body }) => this.#slots.take(this.#accountOf(endpoint), body.length),
-        giveBack: (endpoint, { body }, sent) =>
-          this.#slots.giveBack(this.#accountOf(endpoint), body.length, sent?.socketGone),
+        take: (endpoint, load) => this.#slots.take(this.#accountOf(endpoint), bytesOf(endpoint, load)),
+        giveBack: (endpoint, load, sent) =>
+          this.#slots.giveBack(this.#accountOf(endpoint), bytesOf(endpoint, load), sent?.socketGone),
         isFree: (endpoint, own) => this.#slots.isFree(this.#accountOf(endpoint), own),
         ask: (endpoint, own) => this.#slots.ask(endpoint.id, this.#accountOf(endpoint), own),
       },
@@ -387,4 +387,9 @@ export class Actors {
       this.#leaving.delete(id);
     }
   }
+}
+
+/** Of an attempt in flight: its body, and the headers that its endpoint adds, up to some 80 KB. */
+function bytesOf({ headers }: Endpoint, { body }: Load): number {
+  return headers.reduce((sum, [name, value]) => sum + name.length + value.length, body.length);
 }

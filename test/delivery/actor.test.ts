@@ -254,6 +254,19 @@ describe("the actor of an endpoint", () => {
     expect(stage.actor.waitingFor(1, now)).toBeNull();
   });
 
+  test("of those that are due behind others at a limited rate each says that it waits for that", () => {
+    const stage = new ActorStage();
+    stage.change({ rateLimitPerSecond: 10 });
+    for (let at = 0; at < 3; at++) stage.deliver(0, "later");
+    const now = stage.clock.now();
+    expect([1, 2, 3].map((id) => stage.actor.waitingFor(id, now))).toEqual([
+      null,
+      "rate_limit",
+      "rate_limit",
+    ]);
+    stage.change({ rateLimitPerSecond: null });
+  });
+
   describe("an attempt by hand of the next delivery that hangs", () => {
     const hanging = (ordering: Endpoint["ordering"]) => {
       const stage = new ActorStage();

@@ -1,6 +1,7 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { withoutWaits } from "../../src/core/delivery.ts";
+import { Slots } from "../../src/delivery/slots.ts";
 import type { Sent } from "../../src/delivery/send.ts";
 import { makeActors } from "../kit/actors.ts";
 import { SetClock, steadyOver } from "../kit/clock.ts";
@@ -48,6 +49,26 @@ test.each([0, 5])(
     expect(data.health.get(endpoint.id).slowUntil).toBe(0);
   },
 );
+
+test("headers of an endpoint count among the bytes in flight, and what is given back is what was taken", async () => {
+  await using it = await openTestData();
+  const { data } = it;
+  const ends: ((sent: Sent) => void)[] = [];
+  using taken = spyOn(Slots.prototype, "take");
+  using given = spyOn(Slots.prototype, "giveBack");
+  const { actors } = makeActors(data, {
+    clock: steadyOver(new SetClock(1000)),
+    send: () => new Promise((resolve) => ends.push(resolve)),
+  });
+  const endpoint = await it.endpoint({ headers: [["x-long", "v".repeat(4000)]] });
+  const id = await data.store.write(() => it.insertDelivery(it.insertEvent(), endpoint.id));
+  actors.enqueue({ id, endpointId: endpoint.id, due: 0, queueOrder: null, load: null });
+  await data.endpoints.change(endpoint.id, () => ({ headers: [] }));
+  ends[0]?.(SLOWED);
+  await nextTurn();
+  const bytes = taken.mock.calls[0]?.[1] ?? 0;
+  expect([bytes > 4000, given.mock.calls.map((call) => call[1])]).toEqual([true, [bytes]]);
+});
 
 test("are counted a hundred a piece, so that others go first in between", async () => {
   await using it = await openTestData();
