@@ -42,7 +42,8 @@ function rawBody(bytes: Uint8Array): Body {
   return { kind: "text", value: undefined, text: "", data };
 }
 
-function readJson(bytes: Uint8Array): Body | null {
+/** `readBody` for what is JSON, where nothing else is taken; null where it is none. */
+export function readJson(bytes: Uint8Array): Body | null {
   const text = decodeUtf8(bytes)?.trim();
   const parsed = text === undefined ? null : tryJson(text);
   return parsed && text !== undefined

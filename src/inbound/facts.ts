@@ -206,9 +206,9 @@ export const bodyDigest = derived("hash of the body", hashOf);
  * The hash of what is signed, for forms whose names and values are signed as one text: wherever that is cut,
  * it is one event.
  */
-export function signedText(textOf: (arrival: Arrival) => string | null): Extractor {
-  return derived("hash of the signed text", ({ arrival }) => {
-    const text = textOf(arrival);
+export function signedText(textOf: (facts: Facts) => string | null): Extractor {
+  return derived("hash of the signed text", (facts) => {
+    const text = textOf(facts);
     return text === null ? null : hash("sha256", [text], "hex");
   });
 }

@@ -11,8 +11,9 @@ import type { InboundRequest } from "../../src/inbound/provider.ts";
 import { limit } from "../../src/core/limits.ts";
 import { isObject } from "../../src/core/json/value.ts";
 import { CASES } from "./cases.ts";
-import { headersOf, keysOf, materialOf, NOW_MS, requestOf, textOf, withBody } from "./kit.ts";
+import { headersOf, jsonRequest, keysOf, materialOf, NOW_MS, requestOf, textOf, withBody } from "./kit.ts";
 import { genuine, materialFor, outcome } from "./outcome.ts";
+import { base64Mac } from "./recompute.ts";
 
 const PARTS = 2000;
 /** Of what is parsed and copied, in lengths of the body. */
@@ -99,8 +100,19 @@ function asForm(request: InboundRequest): InboundRequest {
   return withBody(request, `json=${text.replaceAll("+", "%2B").replaceAll("&", "%26")}`);
 }
 
+/** An Adyen item without `pspReference`, whose identity is what is signed. */
+function withoutReference(): InboundRequest {
+  const key = Buffer.from(CASES["adyen"]?.secrets[0] ?? "", "hex");
+  const additionalData = { hmacSignature: base64Mac(key, "::::::CAPTURE:true") };
+  const item = { eventCode: "CAPTURE", success: "true", additionalData };
+  const body = { notificationItems: [{ NotificationRequestItem: item }] };
+  return padded(jsonRequest(JSON.stringify(body), {}));
+}
+
 describe("a body in which its proof stands is parsed once, for the proof and for what is read then", () => {
   test.each([
+    ["adyen", padded],
+    ["adyen", withoutReference],
     ["mailgun", padded],
     ["dropbox_sign", padded],
     ["dropbox_sign", asForm],
@@ -113,6 +125,35 @@ describe("a body in which its proof stands is parsed once, for the proof and for
       withBody(request, textOf(padded(request)).replace(/("event_hash":")./, "$1x"));
     expect(await bodyParsesOf("dropbox_sign", forge)).toEqual({ kind: "bad_signature", times: 1 });
   });
+});
+
+test("of what a stranger says is SNS' no more members are read than are signed or required", async () => {
+  const others = Object.fromEntries(Array.from({ length: PARTS }, (_, at) => [`n${at}`, "text"]));
+  const request = await genuine("aws_sns");
+  const forged = withBody(
+    request,
+    JSON.stringify({ ...others, ...JSON.parse(textOf(request)), Signature: "" }),
+  );
+  let read = 0;
+  const { parse } = JSON;
+  using _ = spyOn(JSON, "parse").mockImplementation((text: string) => {
+    const value: unknown = parse(text);
+    const get = (all: object, name: string) => (read++, Reflect.get(all, name) as unknown);
+    return text.length > 1 && isObject(value) ? new Proxy(value, { get }) : value;
+  });
+  expect(await outcome("aws_sns", forged, materialFor("aws_sns"))).not.toBe("event");
+  expect(read).toBeGreaterThan(0);
+  expect(read).toBeLessThan(50);
+});
+
+test("the form of a verified request of Braintree is taken apart for its proof and for its event alone", async () => {
+  const request = await genuine("braintree");
+  const Real = URLSearchParams;
+  using apart = spyOn(globalThis, "URLSearchParams").mockImplementation(
+    ((text: string) => new Real(text)) as never,
+  );
+  expect(await outcome("braintree", request, materialFor("braintree"))).toBe("event");
+  expect(apart).toHaveBeenCalledTimes(2);
 });
 
 describe("a heavy body is read in another turn than that of its verification", () => {

@@ -74,14 +74,15 @@ function readCursorText(text: string) {
 
 /** Type and identity of a notification of Braintree. */
 function readNotification(xml: string) {
-  const body = new URLSearchParams({ bt_payload: Buffer.from(xml).toString("base64") }).toString();
+  const value = { bt_payload: Buffer.from(xml).toString("base64") };
+  const body = new URLSearchParams(value).toString();
   const arrival = {
     request: requestOf({ body }),
     material: materialOf([]),
     nowMs: NOW_MS,
     keys: keysOf(null),
   };
-  const read = { kind: "form", value: {}, text: "{}", data: "{}" } as const;
+  const read = { kind: "form", value, text: "{}", data: "{}" } as const;
   const facts = { arrival, body: read, claims: {}, signedHeaders: {} };
   return [BRAINTREE.eventType, BRAINTREE.deliveryId].map((each) => each.read(facts)?.value ?? null);
 }

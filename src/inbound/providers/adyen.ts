@@ -1,12 +1,12 @@
 import { isObject } from "../../core/json/value.ts";
 import { answerText } from "../answers.ts";
+import { readJson } from "../body.ts";
 import { checkedDocs, vector } from "../define.ts";
 import { hmac } from "../digest.ts";
 import { all, field, firstOf, signedText } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
-import { parseJson } from "../schemes/jwt.ts";
 import type { Arrival, Coverage } from "../schemes/scheme.ts";
 import { hexSecret } from "../secrets.ts";
 
@@ -52,25 +52,23 @@ function signatureIn(item: Item): string {
   return isObject(item["additionalData"]) ? textOf(item["additionalData"]["hmacSignature"]) : "";
 }
 
-function itemOf({ request }: Arrival): Item | null {
-  return itemIn(parseJson(new TextDecoder().decode(request.body)));
-}
-
-function compare(arrival: Arrival): Comparison | RefusalReason {
-  const item = itemOf(arrival);
+function compare({ request }: Arrival): Comparison | RefusalReason {
+  const body = readJson(request.body);
+  const item = body && itemIn(body.value);
   const content = item && signedContent(item);
-  if (item === null || content === null) return "malformed";
+  if (body === null || item === null || content === null) return "malformed";
   const signature = signatureIn(item);
   if (signature === "") return "missing_header";
   return {
+    body,
     given: [signature],
     expected: (secret) => [hmac("sha256", hexSecret.decode(secret) ?? secret, [content], "base64")],
   };
 }
 
 /** Where a part of the identity is missing, which is signed as an empty text. */
-const SIGNED_TEXT = signedText((arrival) => {
-  const item = itemOf(arrival);
+const SIGNED_TEXT = signedText(({ body }) => {
+  const item = itemIn(body.value);
   return item && signedContent(item);
 });
 

@@ -2,7 +2,7 @@ import { emptyHandshake, textHandshake } from "../answers.ts";
 import { credential } from "../config.ts";
 import { docs, officialSdk } from "../define.ts";
 import { hmac, isAnySame } from "../digest.ts";
-import { derived, type Facts, firstOf, signedText } from "../facts.ts";
+import { derived, type Facts, firstOf, readPath, signedText } from "../facts.ts";
 import { readForm } from "../form.ts";
 import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
@@ -71,9 +71,9 @@ function answerChallenge({ request, material }: Arrival): Reception | null {
   return textHandshake(`${public_key}|${sign(private_key, challenge)}`);
 }
 
-function xmlOf({ arrival }: Pick<Facts, "arrival">): string {
-  const [payload = ""] = readForm(arrival.request.body)?.get("bt_payload") ?? [];
-  return Buffer.from(payload, "base64").toString("utf8");
+/** Of a verified request, whose form has the field once. */
+function xmlOf({ body }: Facts): string {
+  return Buffer.from(readPath(body, "bt_payload") ?? "", "base64").toString("utf8");
 }
 
 /**
@@ -93,7 +93,7 @@ function readIdentity(facts: Facts): string | null {
 /** Notifications of merchants, grants and reviews have no element `id`. */
 const identity = firstOf(
   derived("id, kind and timestamp of the XML in bt_payload", readIdentity),
-  signedText((arrival) => xmlOf({ arrival })),
+  signedText(xmlOf),
 );
 
 export const BRAINTREE: ProviderRow = {

@@ -41,7 +41,7 @@ function answerTest(arrival: Arrival) {
   return isEmpty && headerOf(arrival.request, SIGNATURE) === wanted ? emptyHandshake() : null;
 }
 
-const SIGNED_TEXT = signedText(contentOf);
+const SIGNED_TEXT = signedText(({ arrival }) => contentOf(arrival));
 
 const CHECKS = "HMAC with SHA-1 in base64 over {url} and the form's fields by name";
 

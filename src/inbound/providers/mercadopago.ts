@@ -37,7 +37,7 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
 }
 
 /** A signed text makes one event: all that stands in the body may be exchanged. */
-const SIGNED_TEXT = signedText((arrival) =>
+const SIGNED_TEXT = signedText(({ arrival }) =>
   manifestOf(arrival, readSignature(headerOf(arrival.request, SIGNATURE)).timestamp ?? ""),
 );
 

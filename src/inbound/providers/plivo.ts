@@ -43,7 +43,7 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
   };
 }
 
-const SIGNED_TEXT = signedText(contentOf);
+const SIGNED_TEXT = signedText(({ arrival }) => contentOf(arrival));
 
 const CHECKS = "HMAC with SHA-256 in base64 over {url}, the form's fields by name, and the nonce";
 

@@ -51,7 +51,7 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
   };
 }
 
-const SIGNED_TEXT = signedText((arrival) => arrival.request.url + (fieldsOf(arrival) ?? ""));
+const SIGNED_TEXT = signedText(({ arrival }) => arrival.request.url + (fieldsOf(arrival) ?? ""));
 
 /** A call waits for instructions: none is an empty document. */
 const answerNothing: AnswerRule = () => ({
