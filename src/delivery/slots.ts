@@ -15,6 +15,40 @@ interface Use {
   bytes: number;
 }
 
+/** Endpoints in the order in which they came: what leaves from the midst costs as little as the first. */
+class Line {
+  readonly #waiting = new Set<number>();
+  /** Goes on behind those that were shifted: to begin anew would pass by the places of all of them. */
+  #walk = this.#waiting.values();
+
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0;
+  }
+
+  add(endpointId: number): void {
+    // A walk that has come to an end sees nothing of what comes later.
+    if (this.isEmpty) this.#walk = this.#waiting.values();
+    this.#waiting.add(endpointId);
+  }
+
+  delete(endpointId: number): void {
+    this.#waiting.delete(endpointId);
+  }
+
+  shift(): number | undefined {
+    if (this.isEmpty) return undefined;
+    const { value } = this.#walk.next();
+    if (value !== undefined) this.#waiting.delete(value);
+    return value;
+  }
+}
+
+/** An account's starved endpoints: those with nothing in flight, and the others, which get less. */
+interface AccountLines {
+  readonly first: Line;
+  readonly more: Line;
+}
+
 /** How many times the free part an account may have: of endpoints with attempts in flight, and of others. */
 const FREE_FOR_MORE = 1;
 const FREE_FOR_FIRST = 3;
@@ -38,16 +72,16 @@ export class Slots {
   readonly #taken: Use = { attempts: 0, bytes: 0 };
   /** By account. */
   readonly #takenBy = new Map<number, Use>();
-  /** Endpoints that asked in vain, each with what it had in flight; not all have something left to send. */
-  readonly #starved = new Map<number, number>();
-  /** The same by account, in their order. */
-  readonly #lines = new Map<number, number[]>();
+  /** Endpoints that asked in vain; not all have something left to send. */
+  readonly #starved = new Set<number>();
+  /** The same by account. */
+  readonly #lines = new Map<number, AccountLines>();
   #isFeeding = false;
 
   constructor(private readonly parts: SlotsParts) {}
 
   get starved(): Iterable<number> {
-    return this.#starved.keys();
+    return this.#starved;
   }
 
   /** True where one more attempt of an endpoint of the account may start that has `own` in flight. */
@@ -66,8 +100,11 @@ export class Slots {
   /** The same; where it is false, the endpoint is woken once a slot is free. */
   ask(endpointId: number, accountId: number, own: number): boolean {
     if (this.isFree(accountId, own)) return true;
-    if (!this.#starved.has(endpointId)) this.#lineOf(accountId).push(endpointId);
-    this.#starved.set(endpointId, own);
+    const { first, more } = this.#linesOf(accountId);
+    const [line, other] = own === 0 ? [first, more] : [more, first];
+    other.delete(endpointId);
+    line.add(endpointId);
+    this.#starved.add(endpointId);
     return false;
   }
 
@@ -107,36 +144,31 @@ export class Slots {
   #feed(): void {
     this.#isFeeding = false;
     const share = this.parts.beginShare();
-    for (const [accountId, line] of this.#lines) {
+    for (const [accountId, lines] of this.#lines) {
       if (this.#partOf(this.#taken) >= 1) return;
-      const endpointId = this.#takeFrom(line, accountId);
+      const endpointId = this.#takeFrom(lines, accountId);
       if (endpointId === undefined) continue;
       this.#starved.delete(endpointId);
       // The next turn is another account's.
       this.#lines.delete(accountId);
-      if (line.length > 0) this.#lines.set(accountId, line);
+      if (!lines.first.isEmpty || !lines.more.isEmpty) this.#lines.set(accountId, lines);
       this.parts.wake(endpointId);
       if (share.isOver) return this.#feedSoon();
     }
   }
 
-  #lineOf(accountId: number): number[] {
-    let line = this.#lines.get(accountId);
-    if (!line) this.#lines.set(accountId, (line = []));
-    return line;
+  #linesOf(accountId: number): AccountLines {
+    let lines = this.#lines.get(accountId);
+    if (!lines) this.#lines.set(accountId, (lines = { first: new Line(), more: new Line() }));
+    return lines;
   }
 
   /**
-   * The first of the account's that finds a slot. Those before it, which have attempts in flight and get no
-   * more, go behind: they are no more than these attempts.
+   * One of the account's that finds a slot, first of those with nothing in flight; the others are not looked
+   * at while they get no more, as there may be ten thousand.
    */
-  #takeFrom(line: number[], accountId: number): number | undefined {
+  #takeFrom({ first, more }: AccountLines, accountId: number): number | undefined {
     if (!this.isFree(accountId, 0)) return undefined;
-    for (let left = line.length; left > 0; left--) {
-      const endpointId = line.shift() as number;
-      if (this.isFree(accountId, this.#starved.get(endpointId) ?? 0)) return endpointId;
-      line.push(endpointId);
-    }
-    return undefined;
+    return first.shift() ?? (this.isFree(accountId, 1) ? more.shift() : undefined);
   }
 }

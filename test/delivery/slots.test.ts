@@ -1,5 +1,5 @@
 /** Attempts of all endpoints share a number of slots (src/delivery/actors.ts). */
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { atOnce } from "../../src/core/structures/turn-queue.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { makeActors } from "../kit/actors.ts";
@@ -263,6 +263,31 @@ test("endpoints with attempts in flight are passed by where only others of the a
   for (const endpoint of [1001, 1001, 1001, 1001, 1002]) hungry.end(endpoint);
   hungry.turn();
   expect(hungry.woken).toEqual(["1004", "1005", "1001", "1002"]);
+});
+
+test("where those with attempts in flight get no more, they are not asked about one by one at each attempt's end", () => {
+  let feed = () => {};
+  const woken: number[] = [];
+  const slots = makeSlots(2000, {
+    schedule: (next) => void (feed = next),
+    wake: (endpointId) => void woken.push(endpointId),
+  });
+  const endpoints = Array.from({ length: 1200 }, (_, at) => at);
+  for (let attempt = 0; attempt < 1500; attempt++) slots.take(1, 0);
+  for (const endpointId of endpoints) slots.ask(endpointId, 1, 1);
+  // Its attempt has ended since.
+  slots.ask(7, 1, 0);
+  expect([...slots.starved].length).toBe(1200);
+  using asked = spyOn(slots, "isFree");
+  slots.giveBack(1, 0);
+  feed();
+  expect(woken).toEqual([7]);
+  slots.giveBack(1, 0);
+  feed();
+  expect([woken, asked.mock.calls.length < 10]).toEqual([[7], true]);
+  for (let ended = 0; ended < 500; ended++) slots.giveBack(1, 0);
+  feed();
+  expect(woken).toEqual([7, ...endpoints.filter((endpointId) => endpointId !== 7)]);
 });
 
 test("where a turn is over, the rest is woken in the next ones, and then no turn is taken any more", () => {
