@@ -106,8 +106,8 @@ export class Actors {
       endpoint: (id) => data.endpoints.getAnyway(id),
       enqueue: (waiting, starts) => this.enqueue(waiting, starts),
     });
-    data.store.onWritable(() => this.wakeAll());
-    data.tenants.onAccountChange(() => this.wakeAll());
+    data.store.onWritable(() => this.#wakeAllUnattended());
+    data.tenants.onAccountChange(({ id }) => this.#wakeAllUnattended(id));
   }
 
   #partsOfPushed(): ActorParts<Sent> {
@@ -189,7 +189,7 @@ export class Actors {
   recover(): void {
     for (const row of this.data.deliveries.unparked()) this.#of(row.endpointId)?.recover(row);
     for (const endpointId of this.data.deliveries.endpointsWithParked()) this.#of(endpointId);
-    this.wakeAll();
+    this.#wakeAllUnattended();
   }
 
   /**
@@ -271,8 +271,18 @@ export class Actors {
     return actor instanceof PollActor ? actor : null;
   }
 
-  wakeAll(): void {
-    for (const actor of this.#actors.values()) this.#wake(this.#accountOf(actor), () => actor.wake());
+  /** All, or those of one account: the walk over them has its share of each turn, as what is woken has. */
+  async #wakeAll(accountId?: number): Promise<void> {
+    const { turns } = this.data.store;
+    for (const actor of this.#actors.values()) {
+      if (turns.isOver) await turns.next();
+      const own = this.#accountOf(actor);
+      if (accountId === undefined || own === accountId) this.#wake(own, () => actor.wake());
+    }
+  }
+
+  #wakeAllUnattended(accountId?: number): void {
+    this.data.store.unattended("waking of endpoints", this.#wakeAll(accountId));
   }
 
   /**

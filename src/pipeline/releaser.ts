@@ -35,7 +35,7 @@ export class Releaser {
   ) {
     data.tenants.onAccountChange((account) => this.#go(account));
     data.endpoints.onChange((endpoint) => data.store.unattended("end of what waits", this.#endAll(endpoint)));
-    data.store.onWritable(() => this.#releaseAll());
+    data.store.onWritable(() => this.#releaseAllUnattended());
   }
 
   /** Ends what a crash has left waiting at endpoints that were ended. */
@@ -48,7 +48,7 @@ export class Releaser {
 
   /** Releases what can go, now and from time to time, and the moment the month turns. */
   start(): void {
-    this.#releaseAll();
+    this.#releaseAllUnattended();
     const now = this.wall.now();
     // For a time and not until an instant: the clock may be set back meanwhile.
     this.#callOff = this.wall.delay(Math.min(LOOK_MS, monthAt(now).end - now), () => this.start());
@@ -58,8 +58,17 @@ export class Releaser {
     this.#callOff();
   }
 
-  #releaseAll(): void {
-    for (const account of this.data.tenants.accounts()) this.#go(account);
+  #releaseAllUnattended(): void {
+    this.data.store.unattended("release", this.#releaseAll());
+  }
+
+  /** There may be very many accounts: the walk over them has its share of each turn. */
+  async #releaseAll(): Promise<void> {
+    const { turns } = this.data.store;
+    for (const account of this.data.tenants.accounts()) {
+      if (turns.isOver) await turns.next();
+      this.#go(account);
+    }
   }
 
   #go(account: Account): void {

@@ -1,6 +1,7 @@
 import { expect, spyOn, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { withoutWaits } from "../../src/core/delivery.ts";
+import { EndpointActor } from "../../src/delivery/actor.ts";
 import { Slots } from "../../src/delivery/slots.ts";
 import type { Sent } from "../../src/delivery/send.ts";
 import { makeActors } from "../kit/actors.ts";
@@ -84,4 +85,46 @@ test("are counted a hundred a piece, so that others go first in between", async 
   let last = pieces.next();
   for (; !last.done; last = pieces.next()) stops.push(last.value);
   expect([stops, last.value.actors]).toEqual([[0, 0], 250]);
+});
+
+/** A share that is over once it was asked so often. */
+function shareOf(questions: number) {
+  let left = questions;
+  return {
+    get isOver() {
+      return --left <= 0;
+    },
+  };
+}
+
+test("a change of an account wakes its own endpoints, and a turn looks at as many as its share lasts for", async () => {
+  const share = { questions: Number.POSITIVE_INFINITY };
+  await using it = await openTestData({ beginShare: () => shareOf(share.questions) });
+  const { tenants } = it.data;
+  const { actors } = makeActors(it.data, {
+    clock: steadyOver(new SetClock(1000)),
+    send: () => Promise.resolve(null),
+  });
+  const actorOf = async (projectId: number) => {
+    const { id } = await it.endpoint({ projectId });
+    actors.reserveByHand(id);
+  };
+  for (let n = 0; n < 30; n++) await actorOf(it.project.id);
+  const { id: accountId } = await tenants.createAccount({ name: "b", plan: "free" });
+  const other = await tenants.createProject(accountId, "live", "live");
+  for (let n = 0; n < 3; n++) await actorOf(other.id);
+
+  share.questions = 4;
+  using woken = spyOn(EndpointActor.prototype, "wake");
+  using looked = spyOn(tenants, "accountIdOf");
+  const account = tenants.account(accountId);
+  if (!account) throw new Error("the account is gone");
+  tenants.rememberAccount({ ...account, suspended: true });
+  expect(looked.mock.calls.length).toBeLessThan(10);
+  for (let turn = 0; turn < 50; turn++) await nextTurn();
+  expect(woken.mock.contexts.map((actor) => (actor as EndpointActor<Sent>).projectId)).toEqual([
+    other.id,
+    other.id,
+    other.id,
+  ]);
 });
