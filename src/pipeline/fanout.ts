@@ -342,7 +342,7 @@ export class Spreader {
     });
     // All that waited for the plan may have been ended before the last slice came.
     if (waits && until === fanout.endpoints.length)
-      this.data.waitingEvents.leave({ ...event, eventId: event.id });
+      this.data.waitingEvents.leave({ projectId: event.projectId, eventId: event.id });
     return written;
   }
 }

@@ -1,9 +1,8 @@
 import type { Clock } from "../platform/clock.ts";
 import { limit } from "../core/limits.ts";
-import { type Account, type Delivery, type Endpoint, isClosed } from "../core/model.ts";
+import { type Account, type Endpoint, isClosed } from "../core/model.ts";
 import { monthAt } from "../core/plans.ts";
 import type { Waiting } from "../core/waiting.ts";
-import { lastWalked, NOT_WALKED, type Walked } from "../store/log/children.ts";
 import { dispose } from "../store/log/disposal.ts";
 import { queueOrderFor } from "./new-delivery.ts";
 import type { Outlet } from "./outlet.ts";
@@ -78,13 +77,11 @@ export class Releaser {
   async #release({ id }: Account): Promise<void> {
     if (this.#walking.has(id)) return;
     this.#walking.add(id);
-    let walked = NOT_WALKED;
     try {
       while (this.data.store.writable && this.#mayRelease(id)) {
-        const toPark = this.outlet.endpointsToPark(this.#endpointsOf(id, walked));
-        const slice = await this.data.store.write(() => this.#writeSlice(id, walked, toPark), true);
-        walked = slice.walked;
-        this.outlet.dispatcher.dispatch(slice.released);
+        const toPark = this.outlet.endpointsToPark(this.#endpointsOf(id));
+        const released = await this.data.store.write(() => this.#writeSlice(id, toPark), true);
+        this.outlet.dispatcher.dispatch(released);
       }
     } finally {
       this.#walking.delete(id);
@@ -98,48 +95,30 @@ export class Releaser {
   }
 
   /** The endpoints of what the next slice releases. */
-  #endpointsOf(accountId: number, walked: Walked): { id: number }[] {
-    const room = limit("sliceRows");
+  #endpointsOf(accountId: number): { id: number }[] {
     const found = new Set<number>();
-    let deliveries = 0;
+    let room = limit("sliceRows");
     for (const eventId of this.data.waitingEvents.above(accountId, 0, room)) {
-      if (deliveries >= room) break;
-      const waiting = this.#awaitingOf(eventId, walked);
-      deliveries += waiting.length;
+      if (room === 0) break;
+      const waiting = this.data.deliveries.awaitingOf(eventId, room);
+      room -= waiting.length;
       for (const { endpointId } of waiting) found.add(endpointId);
     }
     return [...found].map((id) => ({ id }));
   }
 
-  /** Those behind what is released already, of which an event may have a hundred thousand. */
-  #awaitingOf(eventId: number, walked: Walked): Delivery[] {
-    return this.data.deliveries.awaitingOf(eventId, lastWalked(walked, eventId), limit("sliceRows"));
-  }
-
-  #writeSlice(
-    accountId: number,
-    before: Walked,
-    toPark: ReadonlySet<number>,
-  ): { released: Waiting[]; walked: Walked } {
+  #writeSlice(accountId: number, toPark: ReadonlySet<number>): Waiting[] {
     const released: Waiting[] = [];
-    const room = limit("sliceRows");
-    let walked = before;
-    for (const eventId of this.data.waitingEvents.above(accountId, 0, room)) {
-      if (!this.#mayRelease(accountId) || released.length >= room) break;
-      const waiting = this.#awaitingOf(eventId, walked);
+    const { deliveries, waitingEvents } = this.data;
+    let room = limit("sliceRows");
+    for (const eventId of waitingEvents.above(accountId, 0, room)) {
+      if (!this.#mayRelease(accountId) || room === 0) break;
+      const waiting = deliveries.awaitingOf(eventId, room);
+      room -= waiting.length;
       for (const { id, endpointId } of waiting) released.push(...this.#writeOne(id, endpointId, toPark));
-      walked = { eventId, last: waiting.at(-1)?.id ?? eventId };
-      if (this.#isThrough(walked, waiting.length)) this.data.waitingEvents.delete(accountId, eventId);
+      if (deliveries.awaitingOf(eventId, 1).length === 0) waitingEvents.delete(accountId, eventId);
     }
-    return { released, walked };
-  }
-
-  /** A replay may have made one wait that was passed already: at the end all are looked through once. */
-  #isThrough({ eventId, last }: Walked, released: number): boolean {
-    const { deliveries } = this.data;
-    const isNoneBehind =
-      released < limit("sliceRows") || deliveries.awaitingOf(eventId, last, 1).length === 0;
-    return isNoneBehind && deliveries.awaitingOf(eventId, eventId, 1).length === 0;
+    return released;
   }
 
   #writeOne(id: number, endpointId: number, toPark: ReadonlySet<number>): Waiting[] {

@@ -100,6 +100,7 @@ export const delivery = sqliteTable(
     index("delivery_parked").on(t.endpoint_id, t.queue_order).where(sql`queue_order IS NOT NULL`),
     index("delivery_parked_by_id").on(t.endpoint_id).where(sql`queue_order IS NOT NULL`),
     index("delivery_awaiting").on(t.endpoint_id).where(sql`due IS NULL AND status IN (0, 1)`),
+    index("delivery_awaiting_by_event").on(t.event_id).where(sql`due IS NULL AND status IN (0, 1)`),
     index("delivery_dead").on(t.project_id, t.id).where(sql`status = 3`),
     index("delivery_dead_endpoint").on(t.endpoint_id, t.id).where(sql`status = 3`),
   ],

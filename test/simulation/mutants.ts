@@ -178,8 +178,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "what waits for the plan is forgotten by a crash while it is let go",
     file: "pipeline/releaser.ts",
-    find: "if (this.#isThrough(walked, waiting.length)) this.data.waitingEvents.delete(accountId, eventId);",
-    put: "for (const one of this.data.waitingEvents.above(accountId, 0, 1000)) this.data.waitingEvents.delete(accountId, one);",
+    find: "if (deliveries.awaitingOf(eventId, 1).length === 0) waitingEvents.delete(accountId, eventId);",
+    put: "for (const one of waitingEvents.above(accountId, 0, 1000)) waitingEvents.delete(accountId, one);",
   },
   {
     name: "places that are taken are forgotten at the end of the process",

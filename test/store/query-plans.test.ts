@@ -154,6 +154,18 @@ test("what has an owner is found by an index on all that is asked, and none of w
   expect(passing.filter(({ sql }) => !few.some((one) => sql.startsWith(one)))).toEqual([]);
 });
 
+test("what waits for the plan is found by its event, or by its endpoint, without what waits no longer", () => {
+  const isRead = (sql: string) =>
+    /^\s*SELECT\b.*\bdue IS NULL/is.test(sql) && sql.includes("status IN (0, 1)");
+  const reads = read.filter(isRead);
+  const steps = reads.flatMap(planOf).map((step) => / INDEX (\w+ \(.*\))$/.exec(step)?.[1] ?? step);
+  expect([String(reads.length), ...new Set(steps)].toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
+    "3",
+    "delivery_awaiting (endpoint_id=?)",
+    "delivery_awaiting_by_event (event_id=?)",
+  ]);
+});
+
 test("what is parked is long too, and each of its orders has an index", () => {
   for (const [order, name, count] of [
     ["id", "delivery_parked_by_id", 2],

@@ -230,9 +230,9 @@ export class Deliveries {
     if (changes === 1) this.parts.tally.move(delivery.endpointId, "plan", "attempt");
   }
 
-  /** Deliveries of an event that wait for its account's plan, oldest first, with keys above this one. */
-  awaitingOf(eventId: number, above: number, count: number): Delivery[] {
-    return this.#statements.awaitingOf.all(eventId, above, count).map(toDelivery);
+  /** Deliveries of an event that wait for its account's plan, oldest first. */
+  awaitingOf(eventId: number, count: number): Delivery[] {
+    return this.#statements.awaitingOf.all(eventId, count).map(toDelivery);
   }
 
   /** False where it was not open. */
@@ -392,9 +392,9 @@ function prepareReads(sqlite: Store["sqlite"]) {
     deadOfEndpoint: sqlite.prepare<{ id: number }, [number, number, number]>(
       `SELECT id FROM delivery WHERE status = 3 AND endpoint_id = ${bound(1)} AND id > ${bound(2)} ORDER BY id LIMIT ${bound(3)}`,
     ),
-    awaitingOf: sqlite.prepare<DeliveryRow, [number, number, number]>(
-      `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { above: bound(2), where: "status IN (0, 1) AND due IS NULL" })}
-       ORDER BY id LIMIT ${bound(3)}`,
+    awaitingOf: sqlite.prepare<DeliveryRow, [number, number]>(
+      `SELECT ${DELIVERY_COLUMNS} FROM delivery
+       WHERE event_id = ${bound(1)} AND due IS NULL AND status IN (0, 1) ORDER BY id LIMIT ${bound(2)}`,
     ),
   };
 }

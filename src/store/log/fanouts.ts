@@ -82,7 +82,7 @@ export class Fanouts implements BatchPart {
     this.#finish({ projectId, eventId, listId: row.listId });
     this.#statements.uncount.run(row.rest, eventId);
     this.#reserve({ projectId, eventId }, -row.rest);
-    this.waitingEvents.leave({ id: eventId, projectId, eventId });
+    this.waitingEvents.leave({ projectId, eventId });
   }
 
   #finish({ projectId, eventId, listId }: Pick<Fanout, "projectId" | "eventId" | "listId">): boolean {

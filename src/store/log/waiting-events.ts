@@ -1,6 +1,5 @@
 import type { Delivery } from "../../core/model.ts";
 import { bound } from "../bound.ts";
-import { deliveriesOf } from "./children.ts";
 import type { Meter } from "../counts/meter.ts";
 import type { Store } from "../store.ts";
 import type { Tenants } from "../resources/tenants.ts";
@@ -12,7 +11,7 @@ export class WaitingEvents {
   readonly #has;
   readonly #above;
   readonly #toCome;
-  readonly #awaitingAbove;
+  readonly #awaiting;
 
   constructor(
     { sqlite }: Store,
@@ -32,8 +31,8 @@ export class WaitingEvents {
       `SELECT project_id AS projectId, total - written AS count
        FROM fanout JOIN event ON event.id = event_id WHERE event_id = ?`,
     );
-    this.#awaitingAbove = sqlite.prepare<object, [number, number]>(
-      `${deliveriesOf(bound(1), "1", { above: bound(2), where: "status IN (0, 1) AND due IS NULL" })} LIMIT 1`,
+    this.#awaiting = sqlite.prepare<object, [number]>(
+      "SELECT 1 FROM delivery WHERE event_id = ? AND due IS NULL AND status IN (0, 1) LIMIT 1",
     );
     this.#above = sqlite.prepare<{ id: number }, [number, number, number]>(
       `SELECT event_id AS id FROM waiting_event WHERE account_id = ${bound(1)} AND event_id > ${bound(2)} ORDER BY event_id LIMIT ${bound(3)}`,
@@ -54,13 +53,9 @@ export class WaitingEvents {
     if (toCome) this.meter.reserve(toCome.projectId, "taken", toCome.count);
   }
 
-  /**
-   * Inside a write: a delivery waits no longer, nor does its event where it was the last that did. Most often
-   * the next one does: they are ended in their order.
-   */
-  leave({ id, projectId, eventId }: Pick<Delivery, "id" | "projectId" | "eventId">): void {
-    if (this.#awaitingAbove.get(eventId, id) !== null) return;
-    if (this.#toCome.get(eventId) === null && this.#awaitingAbove.get(eventId, eventId) === null)
+  /** Inside a write: a delivery waits no longer, nor does its event where it was the last that did. */
+  leave({ projectId, eventId }: Pick<Delivery, "projectId" | "eventId">): void {
+    if (this.#awaiting.get(eventId) === null && this.#toCome.get(eventId) === null)
       this.drop(projectId, eventId);
   }
 
