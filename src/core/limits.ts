@@ -570,6 +570,11 @@ export const LIMITS = {
     unit: "ms",
     why: "How long a publish waits for that; then it is refused with 429, before its connection counts as idle.",
   },
+  fanoutDoorMax: {
+    value: 500_000,
+    unit: "count",
+    why: "Deliveries of one project's publishes that wait for that: more than are written while they wait, and 12 MB of lists at most. One that would exceed it is refused with 429 at once.",
+  },
   batchListRowsMax: {
     value: 500_000,
     unit: "count",

@@ -1,6 +1,6 @@
 import type { Evaluation } from "../core/filter/filter.ts";
 import type { Json } from "../core/json/value.ts";
-import { type Followers, isWide, WideAudiences } from "./followers.ts";
+import { type Followers, isWide, type KnownOrders, WideAudiences, type WideList } from "./followers.ts";
 import { limit } from "../core/limits.ts";
 import { type Endpoint, envelopeOf } from "../core/model.ts";
 import { AnswerMemory, isSubscribed, Routes } from "../core/routes.ts";
@@ -51,6 +51,7 @@ export interface AudienceListeners {
 export class Audiences {
   readonly #routes = new Map<number, Routes>();
   readonly #memory = new AnswerMemory();
+  readonly #orders: KnownOrders = new WeakMap();
 
   constructor(
     private readonly data: Pick<Data, "store" | "tenants" | "endpoints">,
@@ -78,31 +79,32 @@ export class Audiences {
 
   async #ofAll(projectId: number, events: readonly RoutedEvent[]): Promise<Audience[]> {
     const audiences: Audience[] = [];
-    const wide = new WideAudiences();
+    const wide = new WideAudiences(this.#orders);
     const turns = turnsOf(this.data, projectId);
     for (const [at, event] of events.entries()) {
       const asOf = this.data.endpoints.changes;
-      const audience = await this.#ofOne(projectId, event, turns);
-      const { endpoints } = audience;
-      const list = isWide(endpoints) ? await wide.share(endpoints, asOf, at, turns) : null;
-      audiences.push({ ...audience, ...list });
+      const listOf: ListOf = (endpoints) => wide.share(endpoints, asOf, at);
+      audiences.push(await this.#ofOne(projectId, event, listOf, turns));
     }
     // What follows a wide one is work too.
     if (audiences.some(({ endpoints }) => isWide(endpoints))) await turns.next();
     return audiences;
   }
 
-  async #ofOne(projectId: number, event: RoutedEvent, turns: Turns): Promise<Audience> {
+  /** What is made of a wide event is one of the works that an account does one by one, up to its list. */
+  async #ofOne(projectId: number, event: RoutedEvent, listOf: ListOf, turns: Turns): Promise<Audience> {
     if (turns.isOver) await turns.next();
     const routes = this.#routesOf(projectId);
     const { hasFilters, endpoints } =
       routes.match(event.type, event.consumerId) ??
       (await turns.inPieces(0, () => routes.find(event.type, event.consumerId)));
-    if (!hasFilters) return everybody(endpoints);
-    return turns.inPieces(event.data.length, () => this.#askAll(projectId, event));
+    if (hasFilters) return turns.inPieces(event.data.length, () => this.#askAll(projectId, event, listOf));
+    return isWide(endpoints)
+      ? turns.inPieces(0, () => widened(everybody(endpoints), listOf))
+      : everybody(endpoints);
   }
 
-  *#askAll(projectId: number, event: RoutedEvent): Pieces<Audience> {
+  *#askAll(projectId: number, event: RoutedEvent, listOf: ListOf): Pieces<Audience> {
     const routes = this.#routesOf(projectId);
     // As they are now: the event may have waited for others.
     let subscribers = routes.match(event.type, event.consumerId);
@@ -112,8 +114,9 @@ export class Audiences {
       yield;
     }
     const matched = yield* this.#ask(projectId, subscribers, event);
-    if (matched.size === subscribers.all.length) return everybody(subscribers.endpoints);
-    return yield* divide(subscribers, matched);
+    const isAll = matched.size === subscribers.all.length;
+    const audience = isAll ? everybody(subscribers.endpoints) : yield* divide(subscribers, matched);
+    return yield* widened(audience, listOf);
   }
 
   /**
@@ -164,6 +167,15 @@ const UNFILTERED: Evaluation = { judgement: "matched", steps: 0 };
 const STEPS_MAX = limit("filterStepsMax");
 const LATE_STEPS_MAX = limit("lateFilterStepsMax");
 const EVENT_STEPS_MAX = limit("eventFilterStepsMax");
+
+/** Makes the list of a wide audience. */
+type ListOf = (endpoints: readonly Endpoint[]) => Pieces<WideList>;
+
+function* widened(audience: Audience, listOf: ListOf): Pieces<Audience> {
+  if (!isWide(audience.endpoints)) return audience;
+  yield 0;
+  return { ...audience, ...(yield* listOf(audience.endpoints)) };
+}
 
 /** The audience of an event to which no filter says no. */
 export function everybody(endpoints: readonly Endpoint[]): Audience {

@@ -22,6 +22,13 @@ interface Queues {
   others: Fanout[];
 }
 
+/** Whoever waits before one project's door, in the order in which they came. */
+interface Door {
+  readonly line: AtDoor[];
+  /** Of all of them together. */
+  rows: number;
+}
+
 /** Who waits until their project has room for so many deliveries. */
 interface AtDoor {
   rows: number;
@@ -55,8 +62,8 @@ export class Spreader {
   readonly #waiting = new Map<Fanout, () => void>();
   /** By project: deliveries that are still to be written, or announced. */
   readonly #rows = new Map<number, number>();
-  /** By project: whoever waits for room before more is written, in the order in which they came. */
-  readonly #atDoor = new Map<number, AtDoor[]>();
+  /** By project, where any wait for room before more is written. */
+  readonly #atDoor = new Map<number, Door>();
   #isRunning = false;
   #isWaitingForDispatcher = false;
 
@@ -77,15 +84,19 @@ export class Spreader {
 
   /**
    * Before the write of `rows` deliveries that may follow their events: resolves once the project has room
-   * for them. Answers what to call when they are taken up, or never will be. Throws 429 where it waits long.
+   * for them. Answers what to call when they are taken up, or never will be. Throws 429 where it waits long,
+   * or at once where too many wait already: each of them holds its lists.
    */
   async waitForRoom(projectId: number, rows: number): Promise<() => void> {
     if (!this.#atDoor.has(projectId) && this.#hasRoom(projectId, rows)) this.#count(projectId, rows);
     else
       await new Promise<void>((enter, refuse) => {
-        const line = this.#atDoor.get(projectId) ?? [];
-        line.push({ rows, until: this.outlet.clock.now() + limit("fanoutWaitMs"), enter, refuse });
-        this.#atDoor.set(projectId, line);
+        const door = this.#atDoor.get(projectId) ?? { line: [], rows: 0 };
+        if (door.rows > 0 && door.rows + rows > limit("fanoutDoorMax"))
+          return refuse(tooManyToWrite(this.#rows.get(projectId) ?? 0));
+        door.line.push({ rows, until: this.outlet.clock.now() + limit("fanoutWaitMs"), enter, refuse });
+        door.rows += rows;
+        this.#atDoor.set(projectId, door);
       });
     return () => this.#count(projectId, -rows);
   }
@@ -108,8 +119,9 @@ export class Spreader {
    * than a slice of them: while any are left, others are inside, and whoever leaves opens the door again.
    */
   #openDoor(projectId: number): void {
-    const line = this.#atDoor.get(projectId);
-    if (!line) return;
+    const door = this.#atDoor.get(projectId);
+    if (!door) return;
+    const { line } = door;
     const now = this.outlet.clock.now();
     let looked = 0;
     for (const { rows, until, enter, refuse } of line.slice(0, limit("sliceRows"))) {
@@ -118,6 +130,7 @@ export class Spreader {
         enter();
       } else if (now >= until) refuse(tooManyToWrite(this.#rows.get(projectId) ?? 0));
       else break;
+      door.rows -= rows;
       looked++;
     }
     line.splice(0, looked);

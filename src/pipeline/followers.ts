@@ -1,7 +1,7 @@
 import { invalid, type Problem } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
-import type { Turns } from "../core/structures/turn-queue.ts";
+import { type Pieces, piecewise } from "../core/structures/turn-queue.ts";
 import { keepsOrder } from "../destinations/destinations.ts";
 import type { FanoutList } from "../store/log/fanouts.ts";
 
@@ -12,8 +12,14 @@ export interface Followers extends Omit<FanoutList, "id" | "endpoints"> {
   ids: readonly number[];
 }
 
+/**
+ * By the endpoints of wide events, as `Subscribers` keeps them: while no endpoint changes, all events that
+ * no filter is asked about share one list, however many are on their way.
+ */
+export type KnownOrders = WeakMap<readonly Endpoint[], Omit<Followers, "asOf">>;
+
 /** A wide audience, and the order in which it is written. */
-interface WideList {
+export interface WideList {
   endpoints: readonly Endpoint[];
   followers: Followers;
 }
@@ -27,23 +33,32 @@ export class WideAudiences {
   #rows = 0;
   #deliveries = 0;
 
+  constructor(private readonly known: KnownOrders) {}
+
   /**
    * The list of these endpoints, made here or for an equal audience before it. `asOf`: `Endpoints.changes`
    * before they were chosen. Throws 422 for the event `at` of the batch where all would be too many.
    */
-  async share(endpoints: readonly Endpoint[], asOf: number, at: number, turns: Turns): Promise<WideList> {
+  *share(endpoints: readonly Endpoint[], asOf: number, at: number): Pieces<WideList> {
     const isFirst = this.#lists.length === 0;
-    this.#deliveries += endpoints.length;
-    if (!isFirst && this.#deliveries > limit("batchDeliveriesMax"))
+    const deliveries = this.#deliveries + endpoints.length;
+    if (!isFirst && deliveries > limit("batchDeliveriesMax"))
       throw tooWide(at, "batchDeliveriesMax", "deliveries together");
     const known = this.#lists.find((list) => isSame(list.endpoints, endpoints));
-    if (known) return known;
-    this.#rows += endpoints.length;
-    if (!isFirst && this.#rows > limit("batchListRowsMax"))
+    const rows = this.#rows + (known ? 0 : endpoints.length);
+    if (!known && !isFirst && rows > limit("batchListRowsMax"))
       throw tooWide(at, "batchListRowsMax", "endpoints in their different audiences together");
-    const list = { endpoints, followers: await inOrderByTurns(endpoints, asOf, turns) };
-    this.#lists.push(list);
+    const list = known ?? { endpoints, followers: { ...(yield* this.#orderOf(endpoints)), asOf } };
+    // Not before the last piece: the work may be begun anew.
+    [this.#deliveries, this.#rows] = [deliveries, rows];
+    if (!known) this.#lists.push(list);
     return list;
+  }
+
+  *#orderOf(endpoints: readonly Endpoint[]): Pieces<Omit<Followers, "asOf">> {
+    const order = this.known.get(endpoints) ?? (yield* inOrderByPieces(endpoints));
+    this.known.set(endpoints, order);
+    return order;
   }
 }
 
@@ -58,24 +73,14 @@ function tooWide(at: number, name: Parameters<typeof limit>[0], what: string): P
   return invalid(`/events/${at}`, detail);
 }
 
-const LOOKED_AT_ONCE = 500;
-
-async function inOrderByTurns(
-  endpoints: readonly Endpoint[],
-  asOf: number,
-  turns: Turns,
-): Promise<Followers> {
-  const parts: Followers[] = [];
-  for (let from = 0; from < endpoints.length; from += LOOKED_AT_ONCE) {
-    if (turns.isOver) await turns.next();
-    parts.push(inOrder(endpoints.slice(from, from + LOOKED_AT_ONCE), asOf));
-  }
-  const join = <T>(read: (part: Followers) => readonly T[]): T[] => [
-    ...parts.flatMap((part) => read(part).slice(0, part.ordered)),
-    ...parts.flatMap((part) => read(part).slice(part.ordered)),
-  ];
-  const ordered = parts.reduce((sum, part) => sum + part.ordered, 0);
-  return { endpoints: join((part) => part.endpoints), ids: join(({ ids }) => ids), ordered, asOf };
+function* inOrderByPieces(endpoints: readonly Endpoint[]): Pieces<Omit<Followers, "asOf">> {
+  const first: Endpoint[] = [];
+  const others: Endpoint[] = [];
+  yield* piecewise(endpoints, (one) => (keepsOrder(one) ? first : others).push(one));
+  const all = first.length === 0 ? endpoints : [...first, ...others];
+  const ids: number[] = [];
+  yield* piecewise(all, ({ id }) => ids.push(id));
+  return { endpoints: all, ids, ordered: first.length };
 }
 
 /** Those that keep the order first. `asOf`: see FanoutList. */

@@ -17,6 +17,7 @@ const BOUNDS = {
   fanoutSliceRows: 1,
   fanoutWaitingMax: 10,
   fanoutWaitMs: 60_000,
+  fanoutDoorMax: 100,
 } as const;
 const names = Object.keys(BOUNDS) as (keyof typeof BOUNDS)[];
 const usual = names.map((name) => LIMITS[name].value);
@@ -161,6 +162,7 @@ test("the door of a project is opened by its own deliveries alone, for as many a
   await using it = await openTestData();
   const { spreader, time } = heldSpreader(it);
   const most = LIMITS.fanoutWaitingMax.value;
+  setLimit("fanoutDoorMax", 1000 * most);
   const leave = await spreader.waitForRoom(1, most);
   const inside: (() => void)[] = [];
   let refused = 0;
@@ -187,6 +189,36 @@ test("the door of a project is opened by its own deliveries alone, for as many a
   // Each opening lets one in and refuses the rest of a slice, and the last one has nobody left to refuse.
   expect([inside.length, refused > 900]).toEqual([0, true]);
   (await spreader.waitForRoom(1, most))();
+});
+
+test("what waits at a project's door has a bound, and what exceeds it is refused at once, unless it waits alone", async () => {
+  await using it = await openTestData();
+  const { spreader } = heldSpreader(it);
+  const most = LIMITS.fanoutWaitingMax.value;
+  const bound = LIMITS.fanoutDoorMax.value;
+  const leave = await spreader.waitForRoom(1, most);
+  const refused: number[] = [];
+  const inside: (() => void)[] = [];
+  const come = (name: number, rows: number) =>
+    spreader.waitForRoom(1, rows).then(
+      (leaveRoom) => inside.push(leaveRoom),
+      () => refused.push(name),
+    );
+  for (let name = 0; name < 100; name++) void come(name, bound / 5);
+  await nextTurn();
+  expect([refused.length, refused[0], inside.length]).toEqual([95, 5, 0]);
+  leave();
+  for (let left = 5; left > 0; left--) {
+    await nextTurn();
+    inside.shift()?.();
+  }
+  // All have gone: the door counts nobody any more.
+  const again = await spreader.waitForRoom(1, most);
+  void come(100, bound + 1);
+  void come(101, 1);
+  await nextTurn();
+  expect(refused.slice(95)).toEqual([101]);
+  again();
 });
 
 test("lists are searched for an endpoint that comes to keep the order, and for no other that changes", async () => {

@@ -1,8 +1,12 @@
 /** Whom wide events of a batch go to is gathered once, within bounds. */
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, expect, spyOn, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { LIMITS } from "../../src/core/limits.ts";
+import type { Endpoint } from "../../src/core/model.ts";
+import * as destinations from "../../src/destinations/destinations.ts";
+import { Audiences } from "../../src/pipeline/audience.ts";
 import { startApi } from "../http/log-kit.ts";
+import { openTestData } from "../kit/data.ts";
 
 const NOWHERE = "http://127.0.0.1:9/";
 
@@ -63,4 +67,36 @@ test("the deliveries of a batch's wide events have a bound: what exceeds it is r
   // A single event is no batch: it has as many deliveries as the project has endpoints.
   setLimit("batchDeliveriesMax", 3);
   expect((await batch(1)).status).toBe(202);
+});
+
+test("publishes of a wide event that no filter is asked about share one list, until an endpoint changes", async () => {
+  await using it = await openTestData();
+  setLimit("eventRowsMax", 2);
+  const made: Endpoint[] = [];
+  for (let n = 0; n < 4; n++) made.push(await it.endpoint());
+  const audiences = new Audiences(it.data, { onExhausted() {}, onRefusedFilter() {} });
+  const event = { type: "wide", timestamp: 0, consumerId: null, data: "{}" };
+  const ask = async () => (await audiences.of(it.project.id, [event]))[0]?.followers;
+  const lists = await Promise.all([ask(), ask(), ask()]);
+  expect(new Set(lists.map((list) => list?.ids)).size).toBe(1);
+  expect(new Set(lists.map((list) => list?.endpoints)).size).toBe(1);
+
+  const { endpoints, store } = it.data;
+  const last = made.at(-1)?.id ?? 0;
+  const changed = await store.write(() => endpoints.update(last, () => ({ ordering: "fifo" })));
+  if (changed) endpoints.announce(changed);
+  const next = await ask();
+  expect([next?.ids[0], next?.ordered, next?.asOf]).toEqual([last, 1, endpoints.changes]);
+});
+
+test("a list that many publishes need at once is made by one of them, while the others wait", async () => {
+  await using it = await openTestData({ beginShare: () => ({ isOver: true }) });
+  setLimit("eventRowsMax", 2);
+  const count = 250;
+  for (let n = 0; n < count; n++) await it.endpoint();
+  const audiences = new Audiences(it.data, { onExhausted() {}, onRefusedFilter() {} });
+  const event = { type: "wide", timestamp: 0, consumerId: null, data: "{}" };
+  using looked = spyOn(destinations, "keepsOrder");
+  await Promise.all(Array.from({ length: 10 }, () => audiences.of(it.project.id, [event])));
+  expect(looked).toHaveBeenCalledTimes(count);
 });
