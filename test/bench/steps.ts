@@ -32,6 +32,19 @@ function named(one: (at: number) => Json): Json {
   return Object.fromEntries(many((at) => [`k${at}`, one(at)]).map((entry) => entry as [string, Json]));
 }
 
+/** Names that begin alike: they are told apart by their ends only. */
+function longName(length: number, at: number): string {
+  return `${"n".repeat(length)}${at}`;
+}
+
+function longNamed(length: number): Json {
+  const count = Math.floor(BYTES / (length + 10));
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => [longName(length, at), at]));
+}
+
+/** Of the names that rules may have: a few of them fill a rule. */
+const NAMED_LENGTH = 1000;
+
 const DATA: Readonly<Record<string, Json>> = {
   numbers: many((at) => at % 10),
   texts: many((at) => `text ${at}`),
@@ -43,6 +56,14 @@ const DATA: Readonly<Record<string, Json>> = {
   "fields of lists": named(() => [1, {}]),
   "a text": "a".repeat(BYTES),
   "a list of a long list": [[many(() => 0)]],
+  "a name of a megabyte": longNamed(1_000_000),
+  "names of 100 KB": longNamed(100_000),
+  "names of 1 KB": longNamed(NAMED_LENGTH),
+  "objects with names of 1 KB": Array.from({ length: 1000 }, (_, at) => ({
+    [longName(NAMED_LENGTH, at % 9)]: at,
+  })),
+  "long texts that are equal": ["n".repeat(500_000), "n".repeat(500_000)],
+  "great numbers": many(() => 1.7e308),
 };
 
 /** A generator of its own: a seed gives the same rules on each machine. */
@@ -81,14 +102,19 @@ class Maker {
 
   value(depth = 2): Json {
     if (depth === 0 || this.below(2) === 0)
-      return this.one<Json>(0, 1, -1, "a", "text 7", "", true, null, "a".repeat(200));
+      return this.one<Json>(0, 1, -1, "a", "text 7", "", true, null, "a".repeat(200), this.name());
     const inner = () => this.value(depth - 1);
     return this.any(
       () => [],
       () => ({}),
       () => [inner()],
-      () => ({ a: inner() }),
+      () => ({ [this.name()]: inner() }),
     );
+  }
+
+  /** Of a field: one that the data may have. */
+  name(): string {
+    return this.one("a", `k${this.below(99)}`, longName(NAMED_LENGTH, this.below(9)));
   }
 
   filter(depth = 3): Json {
@@ -99,7 +125,7 @@ class Maker {
       () => ({ $and: all() }),
       () => ({ $or: all() }),
       () => ({ $not: inner() }),
-      () => ({ a: inner() }),
+      () => ({ [this.name()]: inner() }),
     );
   }
 
@@ -123,14 +149,20 @@ class Maker {
       return this.one<Json>(
         true,
         { type: "string" },
-        { const: 1 },
+        { const: this.value() },
         { minLength: 1 },
+        { multipleOf: this.one(2, 0.3, 5e-324) },
         { pattern: "^(a|b)+$" },
       );
     const inner = () => this.schema(depth - 1);
     const all = () => this.list(inner, depth === 3 ? 300 : 3);
-    const names = () =>
-      Object.fromEntries(Array.from({ length: this.one(1, 50) }, (_, at) => [`k${at}`, inner()]));
+    const names = () => {
+      const name = this.one(
+        (at: number) => `k${at}`,
+        () => this.name(),
+      );
+      return Object.fromEntries(Array.from({ length: this.one(1, 50) }, (_, at) => [name(at), inner()]));
+    };
     return this.any(
       () => ({ allOf: all() }),
       () => ({ anyOf: all() }),
@@ -148,8 +180,23 @@ class Maker {
       () => ({ propertyNames: inner() }),
       () => ({ minProperties: 1, minItems: 1 }),
       () => ({ required: Object.keys(names()) }),
+      () => ({ dependentRequired: { [this.name()]: Object.keys(names()) } }),
+      () => ({ dependentSchemas: { [this.name()]: inner() } }),
       () => Object.fromEntries(["if", "then", "else"].map((name) => [name, inner()])),
     );
+  }
+
+  /** One schema, or one that the whole refers to very many times: its text is no bound then. */
+  schemas(): Json {
+    if (this.below(2) === 0) return this.schema();
+    const all = Array.from({ length: this.one(2, 1300) }, () => ({ $ref: "#/$defs/one" }));
+    const one = this.any(
+      () => ({ const: this.value() }),
+      () => ({ enum: this.list(() => this.value(), 20) }),
+      () => this.schema(1),
+      () => this.schema(2),
+    );
+    return { $defs: { one }, [this.one("allOf", "anyOf", "oneOf")]: all };
   }
 
   operations(): Json {
@@ -169,7 +216,7 @@ class Maker {
   }
 
   path(): string {
-    const name = () => this.one("*", "0", "1", "a", `k${this.below(99)}`, String(this.below(300)));
+    const name = () => this.one("*", "0", "1", this.name(), `k${this.below(99)}`, String(this.below(300)));
     return ["data", "x", ...Array.from({ length: this.below(4) }, name)].join(".");
   }
 }
@@ -186,7 +233,7 @@ function prepare(maker: Maker, x: Json): [string, Json, Ran | null] {
     return [kind, source, compiled.ok ? () => compiled.filter.evaluate(body) : null];
   }
   if (kind === "schema") {
-    const source = maker.schema();
+    const source = maker.schemas();
     const compiled = compileSchema(source);
     return [kind, source, compiled.ok ? () => compiled.schema.validate(x) : null];
   }

@@ -1,4 +1,4 @@
-import type { Budget } from "../structures/budget.ts";
+import { type Budget, stepsToCompare } from "../structures/budget.ts";
 import { equalJson } from "../json/equality.ts";
 import type { Json } from "../json/value.ts";
 
@@ -20,9 +20,6 @@ export interface Operator {
   complement?: true;
 }
 
-/** Characters that two strings are compared by in a step. */
-const COMPARED_A_STEP = 16;
-
 type Order = (subject: number | string, bound: number | string) => boolean;
 
 function ordering(holds: Order): Operator {
@@ -32,7 +29,7 @@ function ordering(holds: Order): Operator {
     test(operand) {
       if (typeof operand !== "number" && typeof operand !== "string") return () => false;
       const type = typeof operand;
-      const steps = typeof operand === "string" ? Math.floor(operand.length / COMPARED_A_STEP) : 0;
+      const steps = typeof operand === "string" ? stepsToCompare(operand.length) : 0;
       return (subject, budget) => {
         if (typeof subject !== type) return false;
         budget.stepsLeft -= steps;
@@ -48,7 +45,7 @@ function textual(holds: (subject: string, part: string, budget: Budget) => boole
     accepts: (operand) => typeof operand === "string",
     test(operand) {
       const part = operand as string;
-      const steps = Math.floor(part.length / COMPARED_A_STEP);
+      const steps = stepsToCompare(part.length);
       return (subject, budget) => {
         if (typeof subject !== "string" || subject.length < part.length) return false;
         budget.stepsLeft -= steps;
@@ -73,7 +70,7 @@ function contains(text: string, part: string, budget: Budget): boolean {
   budget.stepsLeft -= Math.floor(text.length / SEARCHED_A_STEP);
   if (part.length <= HEAD_CHARACTERS) return text.includes(part);
   const head = part.slice(0, HEAD_CHARACTERS);
-  const steps = 2 + Math.floor(part.length / COMPARED_A_STEP);
+  const steps = 2 + stepsToCompare(part.length);
   for (let at = text.indexOf(head); at >= 0; at = text.indexOf(head, at + 1)) {
     budget.stepsLeft -= steps;
     if (budget.stepsLeft < 0) return false;
@@ -86,6 +83,10 @@ function isScalar(value: Subject): boolean {
   return typeof value !== "object" || value === null;
 }
 
+function lengthOf(value: Subject): number {
+  return typeof value === "string" ? value.length : 0;
+}
+
 /**
  * Scalars by a look-up, as a list may be long and an array under the field too; lists and objects one after
  * the other.
@@ -94,7 +95,9 @@ function memberTest(list: Json): Test {
   const members = list as Json[];
   const scalars = new Set<Subject>(members.filter(isScalar));
   const others = members.filter((member) => !isScalar(member));
+  const lengthMax = members.reduce<number>((max, member) => Math.max(max, lengthOf(member)), 0);
   return (subject, budget) => {
+    budget.stepsLeft -= stepsToCompare(Math.min(lengthOf(subject), lengthMax));
     if (isScalar(subject)) return scalars.has(subject);
     budget.stepsLeft -= others.length;
     // One comparison may take more than what is left: what comes once that is used up means nothing.

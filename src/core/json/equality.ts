@@ -1,4 +1,4 @@
-import type { Budget } from "../structures/budget.ts";
+import { type Budget, stepsToCompare } from "../structures/budget.ts";
 import { isObject, type Json, type JsonObject, ownField } from "./value.ts";
 
 /** What a list or an object costs beyond its parts. */
@@ -12,6 +12,8 @@ const FIELD_STEPS = 6;
  * `b` and the fields of `a`.
  */
 export function equalJson(a: Json | undefined, b: Json, budget: Budget): boolean {
+  if (typeof b === "string" && typeof a === "string" && a.length === b.length)
+    budget.stepsLeft -= stepsToCompare(b.length);
   if (a === b) return true;
   if (Array.isArray(a)) return Array.isArray(b) && equalElements(a, b, budget);
   return isObject(a) && isObject(b) && equalFields(a, b, budget);

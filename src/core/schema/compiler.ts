@@ -72,7 +72,7 @@ export class SchemaCompiler implements SchemaHost {
   readonly faults: Fault[] = [];
   readonly room = { statesLeft: limit("patternStatesMax") };
   readonly #nodes = new Map<string, SchemaNode>();
-  readonly #references = new ReferenceTable();
+  readonly #references: ReferenceTable;
   /** Characters of the pointers of all nodes: a long name stands in that of each below it. */
   #pointerLength = 0;
   readonly #pending: { from: SchemaNode; keyword: string; uri: string; reference: Reference }[] = [];
@@ -80,7 +80,9 @@ export class SchemaCompiler implements SchemaHost {
   constructor(
     readonly document: JsonObject,
     readonly dialect: Dialect,
-  ) {}
+  ) {
+    this.#references = new ReferenceTable(document);
+  }
 
   /** What all that was compiled takes in memory, about. */
   get weight(): number {
@@ -153,13 +155,16 @@ export class SchemaCompiler implements SchemaHost {
     return target;
   }
 
-  /** The node at a pointer in a resource; one that no keyword led to is compiled now. */
+  /**
+   * The node at a pointer in a resource; one that no keyword led to is compiled now. The way to the resource
+   * is not walked: its names may be long, and many references lead into it.
+   */
   #nodeAt(resource: Resource, fragment: string): SchemaNode | null {
-    const names = `${resource.pointer}${fragment}`.split("/").slice(1).map(unescapeName);
-    let value: Json | undefined = this.document;
-    let pointer = "";
-    let around = this.#references.document;
-    for (const name of names) {
+    let value: Json | undefined = resource.source;
+    let { pointer } = resource;
+    let around = resource;
+    for (const name of fragment.split("/").slice(1).map(unescapeName)) {
+      if (value === undefined) return null;
       around = this.#nodes.get(pointer)?.resource ?? around;
       value = childOf(value, name);
       pointer = childPointer(pointer, name);

@@ -1,4 +1,5 @@
 import { excerpt, isObject, type Json, type JsonObject } from "../json/value.ts";
+import { stepsToCompare } from "../structures/budget.ts";
 import type { Pattern } from "./pattern.ts";
 import type { SchemaPart } from "./part.ts";
 import { type Check, judge, type Run, type SchemaNode, type Seen } from "./run.ts";
@@ -32,12 +33,12 @@ export function compileFieldCount(part: SchemaPart): Check | null {
   };
 }
 
-/** What it takes to list a name. */
+/** What it takes to list a name, beside looking it up in what is known. */
 const NAME_STEPS = 10;
 
 function namesOf(object: JsonObject, run: Run): string[] {
   const names = Object.keys(object);
-  run.spend(names.length * NAME_STEPS);
+  for (const name of names) run.spend(NAME_STEPS + stepsToCompare(name.length));
   return names;
 }
 

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../json/value.ts";
 import type { SchemaPart } from "./part.ts";
 import type { Resource, SchemaNode } from "./run.ts";
 
@@ -12,10 +13,14 @@ const ANCHOR = /^[A-Za-z_][-A-Za-z0-9._]*$/;
  */
 export class ReferenceTable {
   readonly #resources = new Map<string, Resource>();
-  readonly document = this.#addResource(BASE_URI, "");
+  readonly document: Resource;
 
-  #addResource(uri: string, pointer: string): Resource {
-    const resource = { uri, pointer, anchors: new Map(), dynamicAnchors: new Map() };
+  constructor(source: JsonObject) {
+    this.document = this.#addResource(BASE_URI, source, "");
+  }
+
+  #addResource(uri: string, source: JsonObject, pointer: string): Resource {
+    const resource = { uri, source, pointer, anchors: new Map(), dynamicAnchors: new Map() };
     this.#resources.set(uri, resource);
     return resource;
   }
@@ -43,7 +48,7 @@ export class ReferenceTable {
     const uri = URL.parse(location, part.node.resource.uri)?.href;
     if (uri === undefined) part.refuse(["$id"], '"$id" takes a URI.');
     else if (this.#resources.has(uri)) part.refuse(["$id"], "Two schemas have this URI.");
-    else part.node.resource = this.#addResource(uri, part.node.pointer);
+    else part.node.resource = this.#addResource(uri, part.source, part.node.pointer);
   }
 
   #readAnchor(part: SchemaPart, keyword: string): string | null {

@@ -1,6 +1,6 @@
-import type { Budget } from "../structures/budget.ts";
+import { type Budget, stepsToCompare } from "../structures/budget.ts";
 import type { Fault } from "../errors.ts";
-import { childPointer, type Json } from "../json/value.ts";
+import { childPointer, type Json, type JsonObject } from "../json/value.ts";
 import { limit } from "../limits.ts";
 
 /**
@@ -26,6 +26,7 @@ export interface SchemaNode {
 /** A schema that has a URI of its own, with the names that lead into it. */
 export interface Resource {
   uri: string;
+  source: JsonObject;
   pointer: string;
   anchors: Map<string, SchemaNode>;
   dynamicAnchors: Map<string, SchemaNode>;
@@ -41,7 +42,10 @@ export class Seen {
 
   merge(other: Seen, run: Run): void {
     run.spend(other.names.size + other.indexes.size);
-    for (const name of other.names) this.names.add(name);
+    for (const name of other.names) {
+      run.spend(stepsToCompare(name.length));
+      this.names.add(name);
+    }
     for (const index of other.indexes) this.indexes.add(index);
     this.itemsBefore = Math.max(this.itemsBefore, other.itemsBefore);
     this.allNames ||= other.allNames;
@@ -98,8 +102,11 @@ export class Run implements Budget {
    */
   fail(detail: string, child?: string): false {
     if (this.isQuiet) return false;
-    const here = this.path.reduce<string>(childPointer, "");
-    const pointer = child === undefined ? here : childPointer(here, child);
+    const names = child === undefined ? this.path : [...this.path, child];
+    // A character that is escaped in a pointer takes as long as many that are not.
+    for (const name of names) this.spend(typeof name === "string" ? name.length : 1);
+    if (this.isOver) return false;
+    const pointer = names.reduce<string>(childPointer, "");
     this.#pointersLength += pointer.length;
     this.faults.push({ pointer, detail });
     return false;

@@ -75,27 +75,29 @@ export const compileMaximum = compileBound("maximum", "at most", (value, bound) 
 export const compileAbove = compileBound("exclusiveMinimum", "above", (value, bound) => value > bound);
 export const compileBelow = compileBound("exclusiveMaximum", "below", (value, bound) => value < bound);
 
+/** Beside those for each power of ten between the exponents. */
 const MULTIPLE_STEPS = 50;
 
 export function compileMultiple(part: SchemaPart): Check | null {
   const divisor = part.number("multipleOf");
   if (divisor === null) return null;
   if (divisor <= 0) return part.refuse(["multipleOf"], '"multipleOf" takes a number above 0.');
+  const decimal = decimalOf(divisor);
   return (value, run) => {
     if (typeof value !== "number") return true;
     run.spend(MULTIPLE_STEPS);
-    return (
-      isMultiple(value, divisor) || run.fail(`The number must be a multiple of ${divisor}; this is ${value}.`)
-    );
+    const areSafe = Number.isSafeInteger(value) && Number.isSafeInteger(divisor);
+    const holds = areSafe ? value % divisor === 0 : isMultiple(decimalOf(value), decimal, run);
+    return holds || run.fail(`The number must be a multiple of ${divisor}; this is ${value}.`);
   };
 }
 
 /** Exact in decimals: 0.3 is a multiple of 0.1, which a division of doubles denies. */
-function isMultiple(value: number, divisor: number): boolean {
-  if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) return value % divisor === 0;
-  const [a, b] = [decimalOf(value), decimalOf(divisor)];
-  const exponent = Math.min(a.exponent, b.exponent);
-  return scaled(a, exponent) % scaled(b, exponent) === 0n;
+function isMultiple(value: Decimal, divisor: Decimal, run: Run): boolean {
+  run.spend(Math.abs(value.exponent - divisor.exponent));
+  if (run.isOver) return false;
+  const exponent = Math.min(value.exponent, divisor.exponent);
+  return scaled(value, exponent) % scaled(divisor, exponent) === 0n;
 }
 
 interface Decimal {

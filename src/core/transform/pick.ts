@@ -1,4 +1,4 @@
-import type { Budget } from "../structures/budget.ts";
+import { type Budget, stepsToCompare } from "../structures/budget.ts";
 import { INDEX, isObject, type Json, type JsonObject } from "../json/value.ts";
 import { EVERY, type Path } from "./path.ts";
 
@@ -55,6 +55,11 @@ function belowElements(trees: readonly PathTree[]): (index: number) => readonly 
   };
 }
 
+/** Each tree looks the name of a field up. */
+function stepsOf(name: string, trees: readonly PathTree[]): number {
+  return trees.length * (FIELD_STEPS + stepsToCompare(name.length));
+}
+
 function belowField(trees: readonly PathTree[], name: string): readonly PathTree[] {
   if (trees.length > 1) return trees.flatMap((tree) => tree.named.get(name) ?? []);
   const below = trees[0]?.named.get(name);
@@ -89,7 +94,7 @@ function pickElements(array: Json[], trees: readonly PathTree[], budget: Budget)
 function pickFields(object: JsonObject, trees: readonly PathTree[], budget: Budget): Json | undefined {
   const kept: [string, Json][] = [];
   for (const [name, value] of Object.entries(object)) {
-    budget.stepsLeft -= FIELD_STEPS * trees.length;
+    budget.stepsLeft -= stepsOf(name, trees);
     if (budget.stepsLeft < 0) break;
     const below = belowField(trees, name);
     const part = below.length > 0 ? pickFrom(value, below, budget) : undefined;
@@ -119,7 +124,7 @@ function omitElements(array: Json[], trees: readonly PathTree[], budget: Budget)
 
 function omitFields(object: JsonObject, trees: readonly PathTree[], budget: Budget): Json {
   const names = Object.keys(object);
-  budget.stepsLeft -= FIELD_STEPS * trees.length * names.length;
+  for (const name of names) budget.stepsLeft -= stepsOf(name, trees);
   if (budget.stepsLeft < 0 || !names.some((name) => belowField(trees, name).length > 0)) return object;
   let changed = false;
   const left: [string, Json][] = [];

@@ -57,6 +57,23 @@ const hostile: [string, Filter, Json][] = [
     "a".repeat(1_000_000),
   ],
   [
+    "long texts that are nearly equal",
+    all(14, (at) => ({ $neq: `${"a".repeat(1000)}${at % 10}` })),
+    Array.from({ length: 1000 }, () => `${"a".repeat(1000)}b`),
+  ],
+  [
+    "long texts in objects, none of which is one of the list",
+    filterOf({
+      data: { x: { $in: Array.from({ length: 14 }, (_, at) => ({ a: `${"a".repeat(1000)}${at % 10}` })) } },
+    }),
+    Array.from({ length: 1000 }, () => ({ a: `${"a".repeat(1000)}b` })),
+  ],
+  [
+    "long texts that one of a list may be",
+    all(14, (at) => ({ $nin: [`${"a".repeat(1000)}${at % 10}`] })),
+    Array.from({ length: 1000 }, () => `${"a".repeat(1000)}b`),
+  ],
+  [
     "long texts that begin alike",
     all(60, () => ({ $not: { $gt: `${"a".repeat(120)}b` } })),
     Array.from({ length: 8000 }, () => "a".repeat(130)),

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import type { Json } from "../../../src/core/json/value.ts";
 import { compileSchema } from "../../../src/core/schema/schema.ts";
 
@@ -37,6 +37,21 @@ const manyNames = objectOf(
   (index) => index,
 );
 const manyNumbers = listOf(400_000, (index) => index % 10);
+
+/** One part, judged over and over: a reference takes far less text than what it leads to. */
+function repeated(keyword: string, times: number, one: Json): { [key: string]: Json } {
+  const refs = (name: string, count: number) => listOf(count, () => ({ $ref: `#/$defs/${name}` }));
+  return { $defs: { one, ten: { [keyword]: refs("one", 10) } }, [keyword]: refs("ten", times / 10) };
+}
+
+/** As an event has it: no two of its texts share their memory. */
+function parsed(data: Json): Json {
+  return JSON.parse(JSON.stringify(data)) as Json;
+}
+
+const megabyteName = parsed({ ["n".repeat(1_000_000)]: 1 });
+/** The longest that a schema has room for. */
+const longText = "n".repeat(16_000);
 
 const BOMBS: [name: string, schema: Json, data: Json][] = [
   ["a web of anyOf", web("anyOf", 40), 1],
@@ -119,6 +134,53 @@ const BOMBS: [name: string, schema: Json, data: Json][] = [
     ),
   ],
   ["tiny divisors", { items: { multipleOf: 1e-300 } }, listOf(200_000, (index) => index + 0.5)],
+  ["great exponents", { items: { multipleOf: 5e-324 } }, listOf(2000, () => 1.7e308)],
+  ["const over a name of a megabyte", repeated("anyOf", 10, { const: { a: 0 } }), megabyteName],
+  ["enum over a name of a megabyte", repeated("anyOf", 10, { enum: [{ a: 0 }, [1]] }), megabyteName],
+  [
+    "const over long names that begin alike",
+    repeated("anyOf", 10, { const: {} }),
+    objectOf(
+      10,
+      (index) => `${"n".repeat(100_000)}${index}`,
+      () => 1,
+    ),
+  ],
+  [
+    "const of a long text, which the data has",
+    repeated("allOf", 1200, { const: longText }),
+    parsed(longText),
+  ],
+  [
+    "uniqueItems over long texts that are equal",
+    repeated("anyOf", 20, { uniqueItems: true }),
+    parsed(["n".repeat(500_000), "n".repeat(500_000)]),
+  ],
+  [
+    "properties of a long name, which the data has",
+    repeated("allOf", 1200, { properties: { [longText]: true } }),
+    parsed({ [longText]: 1 }),
+  ],
+  [
+    "propertyNames of a long name",
+    repeated("allOf", 600, { propertyNames: { const: longText } }),
+    parsed({ [longText]: 1 }),
+  ],
+  [
+    "unevaluatedProperties that a long name is kept for",
+    { ...repeated("allOf", 20, { additionalProperties: true }), unevaluatedProperties: false },
+    megabyteName,
+  ],
+  [
+    "a long name that alternatives keep",
+    { ...repeated("anyOf", 10, { anyOf: [{ additionalProperties: true }] }), unevaluatedProperties: false },
+    megabyteName,
+  ],
+  [
+    "a fault at a name of a megabyte",
+    { additionalProperties: false },
+    parsed({ ["~".repeat(1_000_000)]: 1 }),
+  ],
 ];
 
 describe("what would take too long is one fault", () => {
@@ -150,6 +212,16 @@ test("elements behind those that schemas are for are not walked", () => {
     expect(one.ok && one.schema.validate(list)).toEqual([]);
     expect(read).toBeLessThan(10);
   }
+});
+
+test("many references into a schema below a long name do not walk to it each", () => {
+  const references = listOf(500, () => ({ $ref: "#/$defs/one" }));
+  const below: Json = { $id: "https://example.com/below", $defs: { one: true }, allOf: references };
+  using replaced = spyOn(String.prototype, "replaceAll");
+  const compiled = compileSchema({ properties: { [longText]: below } });
+  const lengths = replaced.mock.contexts.map((text) => String(text).length);
+  expect(compiled.ok).toBe(true);
+  expect(lengths.reduce((sum, length) => sum + length, 0)).toBeLessThan(10 * longText.length);
 });
 
 test("a name is weighed in each pointer that it stands in", () => {
@@ -209,6 +281,16 @@ describe("what is large but honest is judged", () => {
   test("a megabyte that a pattern gives up at the first character", () => {
     const compiled = compileSchema({ not: { pattern: "^x" } });
     expect(compiled.ok && compiled.schema.validate("a".repeat(1_000_000))).toEqual([]);
+  });
+
+  test("a text of a megabyte that is none of many short ones", () => {
+    const compiled = compileSchema({ anyOf: [...listOf(500, (index) => ({ const: `c${index}` })), true] });
+    expect(compiled.ok && compiled.schema.validate("a".repeat(1_000_000))).toEqual([]);
+  });
+
+  test("one const over an object with a name of a megabyte", () => {
+    const compiled = compileSchema({ not: { const: { a: 0 } } });
+    expect(compiled.ok && compiled.schema.validate(megabyteName)).toEqual([]);
   });
 
   test("a chain of references is no web", () => {

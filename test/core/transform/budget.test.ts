@@ -21,12 +21,17 @@ const wide: Json = { data: Object.fromEntries(Array.from({ length: 90_000 }, (_,
 const objects: Json = { data: { x: Array.from({ length: 100_000 }, () => ({ a: 1 })) } };
 const numbers: Json = { data: { x: Array.from({ length: 400_000 }, () => 1) } };
 
+const longName = "n".repeat(1800);
+const longNames: Json = { data: { x: Array.from({ length: 560 }, () => ({ [longName]: { a: 1 } })) } };
+
 const operations: [string, Json, (at: number) => Json][] = [
   ["rename", wide, (at) => ({ op: "rename", from: `data.k${at}`, to: `data.z${at}` })],
   ["omit", wide, (at) => ({ op: "omit", paths: [`data.k${at}`] })],
   ["set", wide, (at) => ({ op: "set", path: `data.k${at}`, value: 7 })],
   ["omit in every object of a list", objects, () => ({ op: "omit", paths: ["data.x.*.b"] })],
   ["pick of every object of a list", objects, () => ({ op: "pick", paths: ["data.x.*.a"] })],
+  ["omit below a long name", longNames, () => ({ op: "omit", paths: [`data.x.*.${longName}.b`] })],
+  ["pick below a long name", longNames, () => ({ op: "pick", paths: [`data.x.*.${longName}.a`] })],
   ["set in a list", numbers, (at) => ({ op: "set", path: `data.x.${at}`, value: 7 })],
   ["rename out of a list", numbers, (at) => ({ op: "rename", from: "data.x.0", to: `data.y${at}` })],
 ];
