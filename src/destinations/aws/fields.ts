@@ -27,6 +27,11 @@ export function checkName(text: string): string | null {
     : "Expected a letter or digit first and last, and no two dots in a row.";
 }
 
+/** What is wrong with the URL of a service: a query means nothing there, and is dear to sign. */
+export function checkServiceUrl(url: string): string | null {
+  return /[?#]/.test(url) ? "Expected a URL without a query (?) and without a fragment (#)." : null;
+}
+
 /** The message group, for FIFO queues and topics; standard queues take one for fair sharing. */
 export const GROUP_FIELD = field(
   "group_id",
@@ -72,12 +77,13 @@ export function awsFields(endpointHelp: string): readonly DestinationField[] {
     }),
     field("endpoint", "Endpoint", `${endpointHelp} Give it for a compatible server, or a VPC endpoint.`, {
       address: true,
+      check: checkServiceUrl,
     }),
     field(
       "sts_endpoint",
       "STS endpoint",
       "Where the role is assumed: AWS itself unless given, or where a compatible server has its endpoint.",
-      { address: true },
+      { address: true, check: checkServiceUrl },
     ),
   ];
 }

@@ -1,7 +1,7 @@
 import type { Ask, DestinationConfig, Message, OutgoingRequest } from "../destination.ts";
 import { headersWith, perConfig, textOf } from "../requests.ts";
 import { type UrlParts, urlParts } from "../../transport/url-parts.ts";
-import { credentialsOf, serviceUrl } from "./session.ts";
+import { credentialsOf, serviceUrl, serviceUrlIn } from "./session.ts";
 import { signAws } from "./sign.ts";
 
 export interface AwsCall {
@@ -35,12 +35,9 @@ export async function awsRequest(
  * `endpoint`, or the service's own address in the region: the same object for each version of the endpoint.
  */
 export function serviceUrlOf(service: string): (config: DestinationConfig) => UrlParts {
-  return perConfig((config) => {
-    const endpoint = textOf(config, "endpoint");
-    return urlParts(
-      endpoint === null ? serviceUrl(service, textOf(config, "region") ?? "") : new URL(endpoint),
-    );
-  });
+  return perConfig((config) =>
+    urlParts(serviceUrlIn(config, "endpoint") ?? serviceUrl(service, textOf(config, "region") ?? "")),
+  );
 }
 
 /** The headers of the JSON protocols. */

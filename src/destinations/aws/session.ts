@@ -137,11 +137,23 @@ class RoleSession {
  * service each.
  */
 function stsUrlOf(config: DestinationConfig, region: string): URL {
-  const own = textOf(config, "sts_endpoint");
-  if (own !== null) return new URL(own);
-  const endpoint = textOf(config, "endpoint");
-  if (endpoint !== null && !isAws(new URL(endpoint))) return new URL(endpoint);
-  return serviceUrl("sts", region);
+  const own = serviceUrlIn(config, "sts_endpoint");
+  if (own !== null) return own;
+  const endpoint = serviceUrlIn(config, "endpoint");
+  return endpoint !== null && !isAws(endpoint) ? endpoint : serviceUrl("sts", region);
+}
+
+/**
+ * The URL that a field names, null where none is given: without the query that it may have where it was
+ * stored before fields refused one.
+ */
+export function serviceUrlIn(config: DestinationConfig, name: string): URL | null {
+  const text = textOf(config, name);
+  if (text === null) return null;
+  const url = new URL(text);
+  url.search = "";
+  url.hash = "";
+  return url;
 }
 
 function isAws({ hostname }: URL): boolean {

@@ -1,9 +1,17 @@
 import { readText } from "../answers.ts";
 import { judgeJson } from "../aws/answers.ts";
-import { AWS_ERRORS, AWS_HEADERS, AWS_NOTES, awsFields, field, GROUP_FIELD } from "../aws/fields.ts";
+import {
+  AWS_ERRORS,
+  AWS_HEADERS,
+  AWS_NOTES,
+  awsFields,
+  checkServiceUrl,
+  field,
+  GROUP_FIELD,
+} from "../aws/fields.ts";
 import { groupOf, MESSAGE_BYTES_MAX, messageAttributes } from "../aws/messages.ts";
 import { awsRequest, jsonHeaders } from "../aws/request.ts";
-import { grantedSecrets } from "../aws/session.ts";
+import { grantedSecrets, serviceUrlIn } from "../aws/session.ts";
 import type { DestinationConfig, DestinationKind, Message } from "../destination.ts";
 import { jsonBytes, perConfig, textOf } from "../requests.ts";
 import { urlParts } from "../../transport/url-parts.ts";
@@ -16,8 +24,7 @@ const REFUSED = /[\uFFFE\uFFFF]/;
  * path is for the name.
  */
 const urlOf = perConfig((config) => {
-  const endpoint = textOf(config, "endpoint");
-  return urlParts(endpoint === null ? new URL("/", textOf(config, "queue_url") ?? "") : new URL(endpoint));
+  return urlParts(serviceUrlIn(config, "endpoint") ?? new URL("/", textOf(config, "queue_url") ?? ""));
 });
 
 /** Amazon SQS, standard and FIFO: the JSON protocol of its API. */
@@ -44,6 +51,7 @@ export const awsSqs: DestinationKind = {
     field("queue_url", "Queue URL", "As in https://sqs.eu-central-1.amazonaws.com/123456789012/orders.", {
       required: true,
       address: true,
+      check: checkServiceUrl,
     }),
     GROUP_FIELD,
     ...awsFields("The server of the queue's URL is called unless this is given."),

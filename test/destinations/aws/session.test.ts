@@ -132,6 +132,8 @@ test.each([
     { endpoint: "http://127.0.0.1:5000/", sts_endpoint: "http://127.0.0.1:6000/sts" },
     "http://127.0.0.1:6000/sts",
   ],
+  ["a query that was stored", { endpoint: "http://127.0.0.1:5000/a?0&1#2" }, "http://127.0.0.1:5000/a"],
+  ["one of STS", { sts_endpoint: "http://127.0.0.1:6000/sts?0&1" }, "http://127.0.0.1:6000/sts"],
 ])("with %s the role is assumed there", async (_name, more, url) => {
   const { ask, asked } = stsOf(granted("ONE", NOW + 60 * MINUTE_MS));
   await credentialsOf({ ...KEYS, role_arn: ROLE_ARN, ...more }, messageAt(NOW), NOW, ask);

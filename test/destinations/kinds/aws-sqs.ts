@@ -17,6 +17,11 @@ export const awsSqs: KindCase = {
   refused: [
     ...AWS_REFUSED,
     { name: "a queue by its name alone", config: { queue_url: "orders" }, pointer: "/config/queue_url" },
+    {
+      name: "a queue with a query",
+      config: { queue_url: `${QUEUE_URL}?0&1` },
+      pointer: "/config/queue_url",
+    },
     { name: "a group with a space", config: { group_id: "a b" }, pointer: "/config/group_id" },
   ],
   received(request) {

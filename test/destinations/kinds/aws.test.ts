@@ -30,6 +30,16 @@ const jsonOf = async (...args: Parameters<typeof make>) =>
   JSON.parse(textOf(await make(...args))) as Record<string, unknown>;
 const bodyOf = (bytes: number) => ({ body: new Uint8Array(bytes).fill(0x61) });
 
+test("no query is signed, which costs the square of its names, though an endpoint was stored with one", async () => {
+  const endpoint = "https://compatible.example.com/base?0&1&2#3";
+  for (const kind of [awsSqs, awsSns, awsKinesis, awsEventbridge, s3]) {
+    const config = { endpoint, queue_url: QUEUE, topic_arn: TOPIC, bucket: "orders" };
+    const { href } = (await make(kind, config)).url;
+    expect(href).toStartWith("https://compatible.example.com/base");
+    expect(href).not.toMatch(/[?#]/);
+  }
+});
+
 describe("aws_sqs", () => {
   test("calls the server of the queue's URL, or `endpoint`, which then names nothing", async () => {
     expect((await make(awsSqs, { queue_url: QUEUE })).url.href).toBe(

@@ -55,6 +55,16 @@ export const AWS_REFUSED: readonly RefusedConfig[] = [
     pointer: "/config/endpoint",
     code: "unsafe_destination",
   },
+  {
+    name: "an endpoint with a query",
+    config: { endpoint: "http://127.0.0.1:9/?a" },
+    pointer: "/config/endpoint",
+  },
+  {
+    name: "an STS endpoint with a fragment",
+    config: { sts_endpoint: "http://127.0.0.1:9/sts#a" },
+    pointer: "/config/sts_endpoint",
+  },
 ];
 
 const XML_PATHS = "arn:aws:iam::123456789012:user/sender";
