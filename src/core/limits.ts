@@ -17,6 +17,11 @@ export const LIMITS = {
     why: "One event fits into memory many times over; larger data belongs behind a link.",
   },
   ingestBodyBytesMax: { value: MIB, unit: "bytes", why: "No provider of the table sends more." },
+  unpackedTimesMax: {
+    value: 50,
+    unit: "count",
+    why: "How often its own size a compressed body may unpack to, above `lightBodyBytesMax`: JSON has 3 to 20 times, a forged body could have 1,000, and is unpacked before it is verified.",
+  },
   sampleHeadBytesMax: {
     value: 16 * KIB,
     unit: "bytes",

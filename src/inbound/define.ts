@@ -7,7 +7,7 @@ import type {
   SourceMaterial,
   VerifiedWith,
 } from "./provider.ts";
-import { NO_KEYS, NO_TURNS, receiveBy } from "./receive.ts";
+import { NO_KEYS, PLENTY, receiveBy } from "./receive.ts";
 import type { ProviderRow } from "./row.ts";
 import { UNSTATED_WINDOW } from "./window.ts";
 
@@ -119,8 +119,8 @@ export function defineProvider(row: ProviderRow): Provider {
     checkSecret: (secret) => scheme.checkSecret(secret),
     checkConfig: (values) => [...faultsOf("config", config, values), ...(row.checkConfig?.(values) ?? [])],
     checkCredentials: (values) => faultsOf("credentials", row.credentials ?? [], values),
-    receive: (request, material, nowMs, keys = NO_KEYS, turns = NO_TURNS) =>
-      receiveBy(row, { request, material, nowMs, keys }, turns),
+    receive: (request, material, nowMs, keys = NO_KEYS, means = PLENTY) =>
+      receiveBy(row, { request, material, nowMs, keys }, means),
   };
 }
 

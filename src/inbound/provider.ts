@@ -136,8 +136,11 @@ export interface KeyReader {
   read(document: KeyDocument, isRenewal?: boolean): Promise<KeyAnswer>;
 }
 
-/** The turns in which a heavy body is read once it is verified. */
-export type ReadingTurns = Pick<Turns, "giveWay">;
+/** What a large body needs: turns of its own, in which it is read, and room for what it unpacks to. */
+export interface ReadingMeans extends Pick<Turns, "giveWay"> {
+  /** Counts so many bytes beside those that came, until the answer. Throws 503 where there is no room. */
+  takeRoom(bytes: number): void;
+}
 
 /** One value that the customer enters, for the API, its masking and the docs page. */
 export interface Field {
@@ -245,7 +248,7 @@ export interface Provider {
     material: SourceMaterial,
     nowMs: number,
     keys?: KeyReader,
-    turns?: ReadingTurns,
+    means?: ReadingMeans,
   ): Promise<Reception>;
 }
 

@@ -9,7 +9,7 @@ import { type Facts, readPath } from "./facts.ts";
 import type {
   InboundRequest,
   KeyReader,
-  ReadingTurns,
+  ReadingMeans,
   Reception,
   RefusalReason,
   SourceMaterial,
@@ -24,8 +24,8 @@ import { UNSTATED_WINDOW } from "./window.ts";
 
 /** Stands in where no key documents can be read: every request that needs one is answered 503. */
 export const NO_KEYS: KeyReader = { read: () => Promise.resolve({ kind: "unavailable" }) };
-/** Stands in where nobody else waits for a turn. */
-export const NO_TURNS: ReadingTurns = { giveWay: () => Promise.resolve() };
+/** Stands in where nobody else waits for a turn, or needs room. */
+export const PLENTY: ReadingMeans = { giveWay: () => Promise.resolve(), takeRoom: () => {} };
 /** A longer identity is stored as its hash. */
 const DELIVERY_ID_LENGTH_MAX = 255;
 
@@ -34,10 +34,10 @@ type Genuine = Verdict & { kind: "verified" };
 /**
  * The verdict on one request: answered as a handshake, refused, or an event. The raw bytes are verified
  * before anything reads them, but for handshakes that come unsigned and signatures that stand inside
- * the body. A heavy body is read in another turn than that of its verification.
+ * the body. A heavy body is read in other turns than that of its verification.
  */
-export async function receiveBy(row: ProviderRow, arrived: Arrival, turns: ReadingTurns): Promise<Reception> {
-  const request = row.unpack ? row.unpack(arrived.request) : arrived.request;
+export async function receiveBy(row: ProviderRow, arrived: Arrival, means: ReadingMeans): Promise<Reception> {
+  const request = row.unpack ? await row.unpack(arrived.request, means) : arrived.request;
   if (!request) return { kind: "refused", reason: "malformed" };
   const arrival = { ...arrived, request };
   const early = row.unsignedHandshakes && (await firstAnswer(row.unsignedHandshakes, arrival));
@@ -47,10 +47,16 @@ export async function receiveBy(row: ProviderRow, arrived: Arrival, turns: Readi
   if (request.method !== "POST") return { kind: "refused", reason: "wrong_method" };
   if (verdict.kind === "refused") return { kind: "refused", reason: reasonOf(verdict.reason, arrival) };
   if (verdict.kind === "unavailable") return verdict;
-  // What is read below costs as much as what was verified.
-  if (isHeavy(request.body.length)) await turns.giveWay(request.body.length);
+  // What is forged is dropped in the turn in which it was unpacked.
+  if (request !== arrived.request) means.takeRoom(request.body.length);
+  const bytes = request.body.length;
+  const nextPart = () => (isHeavy(bytes) ? means.giveWay(bytes) : undefined);
+  // Each part of what follows costs as much as what was verified.
+  await nextPart();
   const facts = await factsOf(arrival, verdict);
+  if (row.proofs) await nextPart();
   if (isAmbiguous(row, verdict, facts)) return { kind: "refused", reason: "malformed" };
+  if (row.proofs) await nextPart();
   return judgeVerified(row, facts);
 }
 

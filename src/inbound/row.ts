@@ -6,6 +6,7 @@ import type {
   InboundRequest,
   Provider,
   ProviderDocs,
+  ReadingMeans,
   Reception,
   SecretFrom,
   VerifiedWith,
@@ -51,8 +52,11 @@ export interface ProviderRow {
   readonly config?: readonly ConfigRule[];
   /** What no rule can say of one setting by itself. */
   readonly checkConfig?: (config: Readonly<Record<string, unknown>>) => readonly Fault[];
-  /** The request as it was before the provider compressed it; null where it is malformed. */
-  readonly unpack?: (request: InboundRequest) => InboundRequest | null;
+  /**
+   * The request as it was before the provider compressed it, in a turn of its own where that is heavy; null
+   * where it is malformed.
+   */
+  readonly unpack?: (request: InboundRequest, means: ReadingMeans) => Promise<InboundRequest | null>;
   /** Those that arrive unsigned are answered before verification; default none. */
   readonly unsignedHandshakes?: readonly Handshake<Arrival>[];
   readonly signedHandshakes?: readonly Handshake<Facts>[];

@@ -3,6 +3,7 @@
  * rows counts the text that is parsed and copied after the proof, for bodies of very many parts.
  */
 import { describe, expect, spyOn, test } from "bun:test";
+import { gzipSync } from "node:zlib";
 import { readBody } from "../../src/inbound/body.ts";
 import type { Facts } from "../../src/inbound/facts.ts";
 import { masked } from "../../src/inbound/mask.ts";
@@ -13,7 +14,7 @@ import { isObject } from "../../src/core/json/value.ts";
 import { CASES } from "./cases.ts";
 import { headersOf, jsonRequest, keysOf, materialOf, NOW_MS, requestOf, textOf, withBody } from "./kit.ts";
 import { genuine, materialFor, outcome } from "./outcome.ts";
-import { base64Mac } from "./recompute.ts";
+import { base64Mac, macOf } from "./recompute.ts";
 
 const PARTS = 2000;
 /** Of what is parsed and copied, in lengths of the body. */
@@ -81,10 +82,13 @@ async function bodyParsesOf(key: string, swell: (request: InboundRequest) => Inb
   const request = swell(await genuine(key));
   using parse = spyOn(JSON, "parse");
   const kind = await outcome(key, request, materialFor(key));
-  // What is no JSON, as a form, ends at its first character.
-  const whole = parse.mock.calls.filter((_, at) => parse.mock.results[at]?.type === "return");
-  const parsed = whole.reduce((sum, [text]) => sum + text.length, 0);
-  return { kind, times: Number((parsed / request.body.length).toFixed(1)) };
+  return { kind, times: Number((lengthParsed(parse) / request.body.length).toFixed(1)) };
+}
+
+/** What is no JSON, as a form, ends at its first character. */
+function lengthParsed({ mock }: ReturnType<typeof spyOn<JSON, "parse">>): number {
+  const whole = mock.calls.filter((_, at) => mock.results[at]?.type === "return");
+  return whole.reduce((sum, [text]) => sum + text.length, 0);
 }
 
 const PADDING = JSON.stringify(Array.from({ length: PARTS }, () => []));
@@ -156,6 +160,128 @@ test("the form of a verified request of Braintree is taken apart for its proof a
   expect(apart).toHaveBeenCalledTimes(2);
 });
 
+/** Longer than what is light. */
+const HEAVY_PADDING = JSON.stringify(Array.from({ length: 30_000 }, () => []));
+
+describe("of what is forged nothing is parsed twice, nor written anew, before it is refused", () => {
+  const bodies = (text: string): string[] => {
+    const heavy = text.replace("{", () => `{"padding":${HEAVY_PADDING},`);
+    return [heavy, `[${heavy}]`, `[${heavy},${text}]`, `[[${HEAVY_PADDING}],${text}]`];
+  };
+
+  test.each(Object.keys(CASES))("%s", async (key) => {
+    const request = await genuine(key);
+    const [document = null] = Object.values(CASES[key]?.keyDocuments ?? {});
+    for (const body of bodies(textOf(request))) {
+      using parse = spyOn(JSON, "parse");
+      using write = spyOn(JSON, "stringify");
+      const kind = await outcome(key, withBody(request, body), materialFor(key), keysOf(document));
+      // What no proof covers is read, which is work of another turn.
+      if (kind === "event") continue;
+      const parsed = lengthParsed(parse);
+      const written = write.mock.results.reduce((sum, { value }) => sum + String(value).length, 0);
+      expect([kind, (parsed + written) / body.length <= 1.1]).toEqual([kind, true]);
+    }
+  });
+
+  test("of a batch of Segment, which is genuine, nothing either", async () => {
+    const element = `{"type":"track","padding":${HEAVY_PADDING}}`;
+    const signature = { "x-signature": macOf("sha1", "s", "hex", element) };
+    using parse = spyOn(JSON, "parse");
+    const body = `[${element},{}]`;
+    expect(await outcome("segment", jsonRequest(body, signature), materialOf(["s"]))).toBe("event");
+    expect(parse.mock.calls.map(([text]) => text.length)).toEqual([body.length]);
+    const cut = jsonRequest(`[${element},{"forged"`, signature);
+    expect(await outcome("segment", cut, materialOf(["s"]))).toBe("malformed");
+  });
+});
+
+/** Notes what `count` says before each turn that is given away, and the room that is taken. */
+function noting(count: () => number) {
+  const turns: { bytes: number | undefined; count: number }[] = [];
+  const room: number[] = [];
+  const giveWay = (bytes?: number) => {
+    turns.push({ bytes, count: count() });
+    return Promise.resolve();
+  };
+  return { turns, room, giveWay, takeRoom: (bytes: number) => void room.push(bytes) };
+}
+
+describe("a heavy body is gone through in many turns", () => {
+  const STRINGS = 30_000;
+  const TEXTS = JSON.stringify(Array.from({ length: STRINGS }, () => "x"));
+  /** `masked` reads it once for each of two paths; each other part once. */
+  const TIMES_IN_TURN_MAX = 2;
+  const swell = (request: InboundRequest) =>
+    withBody(
+      request,
+      textOf(request).includes("{")
+        ? textOf(request).replace("{", () => `{"padding":${TEXTS},`)
+        : `${textOf(request)}&payload=${encodeURIComponent(TEXTS)}`,
+    );
+
+  test.each(PROVIDER_ROWS.flatMap(({ key, proofs }) => (proofs ? [key] : [])))("%s", async (key) => {
+    const request = swell(await genuine(key));
+    const [document = null] = Object.values(CASES[key]?.keyDocuments ?? {});
+    using sought = spyOn(String.prototype, "indexOf");
+    const count = () => sought.mock.calls.filter(([text]) => text === '"').length;
+    const means = noting(count);
+    const provider = findProvider(key);
+    const reception = await provider?.receive(request, materialFor(key), NOW_MS, keysOf(document), means);
+    expect(reception?.kind).toBe("event");
+    const ends = [...means.turns.map((turn) => turn.count), count()];
+    const times = ends.map((end, at) => Math.floor((end - (ends[at - 1] ?? 0)) / STRINGS));
+    expect(times.filter((each) => each > TIMES_IN_TURN_MAX)).toEqual([]);
+  });
+});
+
+describe("a compressed body", () => {
+  const heavy = JSON.stringify(Array.from({ length: 20_000 }, (_, at) => at * 7919));
+  const requestFor = (text: string) =>
+    withBody(
+      jsonRequest("", { "content-encoding": "gzip", "x-signature": macOf("sha256", "s", "hex", text) }),
+      gzipSync(text),
+    );
+  async function receive(request: InboundRequest, secret = "s") {
+    using hashed = spyOn(Bun.CryptoHasher.prototype, "update");
+    const means = noting(() => hashed.mock.calls.length);
+    const material = materialOf([secret]);
+    const reception = await findProvider("stream")?.receive(request, material, NOW_MS, keysOf(null), means);
+    const kind: string | undefined = reception?.kind === "refused" ? reception.reason : reception?.kind;
+    return { kind, turns: means.turns.map(({ bytes, count }) => [bytes, count > 0]), room: means.room };
+  }
+
+  test("that is heavy once unpacked is unpacked in a turn of its own, and takes room where it is genuine", async () => {
+    const unpacking = [heavy.length, false];
+    expect(await receive(requestFor(heavy))).toEqual({
+      kind: "event",
+      turns: [unpacking, [heavy.length, true]],
+      room: [heavy.length],
+    });
+    const forged = await receive(requestFor(heavy), "another");
+    expect(forged).toEqual({ kind: "bad_signature", turns: [unpacking], room: [] });
+  });
+
+  test("that is light takes no turn, and its room", async () => {
+    const text = `{"text":"${"x".repeat(20_000)}"}`;
+    expect(await receive(requestFor(text))).toEqual({ kind: "event", turns: [], room: [text.length] });
+  });
+
+  test("is refused unread where it says that it is no gzip of a body, or unpacks to very much", async () => {
+    const malformed = { kind: "malformed", turns: [], room: [] };
+    const bomb = requestFor(`"${"x".repeat(limit("lightBodyBytesMax"))}"`);
+    expect(await receive(bomb)).toEqual(malformed);
+    const large = requestFor(heavy.repeat(12));
+    expect([await receive(large), await receive(withBody(large, "short"))]).toEqual([malformed, malformed]);
+  });
+
+  test("that holds more than it says is read no further", async () => {
+    const lying = requestFor(heavy);
+    lying.body.set([1, 0, 0, 0], lying.body.length - 4);
+    expect(await receive(lying)).toEqual({ kind: "malformed", turns: [], room: [] });
+  });
+});
+
 describe("a heavy body is read in another turn than that of its verification", () => {
   /** How often it was parsed before each turn that it gave away. */
   async function parsesAtTurns(length: number, token = "the token"): Promise<number[]> {
@@ -168,9 +294,8 @@ describe("a heavy body is read in another turn than that of its verification", (
       found.push(parse.mock.calls.length);
       return Promise.resolve();
     };
-    await findProvider("service")?.receive(request, materialOf(["the token"]), NOW_MS, keysOf(null), {
-      giveWay,
-    });
+    const means = { giveWay, takeRoom: () => {} };
+    await findProvider("service")?.receive(request, materialOf(["the token"]), NOW_MS, keysOf(null), means);
     return found;
   }
 

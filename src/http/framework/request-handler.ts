@@ -173,6 +173,10 @@ export class RequestHandler implements RequestContext {
     });
   }
 
+  takeRoom(bytes: number): void {
+    this.room?.take(bytes);
+  }
+
   beginChange(): void {
     this.keyed?.beginChange();
   }

@@ -100,6 +100,11 @@ export interface RequestContext<
    * over several turns is counted in its room. Throws 503 where the share is taken.
    */
   answerFor(accountId: number, member: string): Pick<AnswerRoom, "reach">;
+  /**
+   * Counts so many bytes beside the body's own, until the answer: of what the body unpacks to. Throws 503
+   * where there is no room.
+   */
+  takeRoom(bytes: number): void;
   /** The caller's turns, for long work: it stops at the next one once the caller has left. */
   readonly turns: Turns;
   /** Takes more from the route's budget than the one that was taken already. Throws 429 `rate_limited`. */

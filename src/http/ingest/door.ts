@@ -18,7 +18,7 @@ import type { Accepted, Incoming } from "../../pipeline/pipeline.ts";
 import { addressOf, inboundRequest, readerOf, searchOf } from "../sources/request.ts";
 import { visit } from "../sources/provider-network.ts";
 import { refuseInTime } from "./refusal-time.ts";
-import type { Answer } from "../framework/route.ts";
+import type { Answer, RequestContext } from "../framework/route.ts";
 import { rateLimitHeaders } from "../framework/ratelimit.ts";
 import type { Needs } from "../framework/services.ts";
 import { providerOf } from "../sources/change.ts";
@@ -52,9 +52,13 @@ export type DoorNeeds = Needs<
   | "log"
 >;
 
+/** What the framework hands over: the request, its body, and the room in which that is counted. */
+type Came = Pick<RequestContext, "request" | "bytes" | "takeRoom">;
+
 /** A request on its way through the door: judged once more where its source has changed meanwhile. */
 interface Knock {
   readonly request: InboundRequest;
+  readonly room: Came;
   readonly hops: number;
   /** Headers of its one charge against the source's rate; null before it. */
   rate: Record<string, string> | null;
@@ -72,11 +76,12 @@ export class IngestDoor {
    * The answer to a request to the source `id`. Throws 429, 503 and 508, which tell the provider what to do;
    * everything else that is refused gets the same empty 401.
    */
-  receive(id: string, request: Request, bytes: Uint8Array): Promise<Answer> {
-    return refuseInTime(bytes.length, () => this.answerTo(id, request, bytes));
+  receive(id: string, came: Came): Promise<Answer> {
+    return refuseInTime(came.bytes.length, () => this.answerTo(id, came));
   }
 
-  private async answerTo(id: string, request: Request, bytes: Uint8Array): Promise<Answer> {
+  private async answerTo(id: string, came: Came): Promise<Answer> {
+    const { request, bytes } = came;
     const source = this.findSource(id);
     const arrived = {
       method: request.method,
@@ -92,7 +97,7 @@ export class IngestDoor {
       return this.refuse(null, "unknown_source");
     }
     const inbound = inboundRequest(() => addressOf(this.services, source), arrived);
-    const knock: Knock = { request: inbound, hops: readHops(request.headers), rate: null };
+    const knock: Knock = { request: inbound, room: came, hops: readHops(request.headers), rate: null };
     try {
       return await this.judge(source, knock);
     } catch (error) {
@@ -107,7 +112,8 @@ export class IngestDoor {
   }
 
   private async judge(source: Source, knock: Knock): Promise<Answer> {
-    const reception = await receptionOf(this.services, this.keys, source, knock.request);
+    const { request, room } = knock;
+    const reception = await receptionOf(this.services, this.keys, source, request, room);
     return this.answer(source, providerOf(source), reception, knock);
   }
 

@@ -18,7 +18,7 @@ export function ingestRoutes(services: DoorNeeds, monitor: SourceMonitor, keys: 
     takesAnyPath: true,
     logsRefusals: true,
     bodyMode: "opaque",
-    handle: ({ params, request, bytes }: IngestContext) => door.receive(params.id, request, bytes),
+    handle: (context: IngestContext) => door.receive(context.params.id, context),
   } as const;
   return [
     route({

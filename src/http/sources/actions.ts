@@ -198,7 +198,8 @@ function verifySampleRoute(
         example: { verified: false, reason: "bad_signature" },
       },
     },
-    async handle({ caller, params, body }) {
+    async handle(context) {
+      const { caller, params, body } = context;
       const source = findSource(services, caller, params.id);
       requireShortHead(body.url ?? "", body.headers);
       const address = body.url ?? addressOf(services, source);
@@ -210,7 +211,7 @@ function verifySampleRoute(
         body: Buffer.from(body.body),
       });
       const at = body.at === undefined ? services.wallNow() : parseTime("/at", body.at);
-      const json = verdictOf(await receptionOf(services, keys, source, request, at));
+      const json = verdictOf(await receptionOf(services, keys, source, request, context, at));
       return { status: 200, json };
     },
   });

@@ -1,4 +1,5 @@
 import { elementSpans, hasNameTwice } from "../../core/json/json.ts";
+import { isHeavy } from "../../core/structures/turn-queue.ts";
 import { choiceConfig } from "../config.ts";
 import { checkedDocs, documentation } from "../define.ts";
 import { hmac, isAnySame } from "../digest.ts";
@@ -17,24 +18,23 @@ import { type Arrival, type Coverage, headerOf } from "../schemes/scheme.ts";
 const SIGNATURE = "x-signature";
 const BATCHES = ["taken", "refused"] as const;
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/**
+ * The texts that may have been signed of an array: its first element as it stands, which is how Segment sends
+ * it, and written anew where that costs little. None where it has several and the source takes no batches.
+ */
+function signedOfBatch(text: string, takesBatches: boolean): string[] {
+  const [first, second] = elementSpans(text, text.indexOf("["), 2);
+  if (!first || (second && !takesBatches)) return [];
+  const element = text.slice(first.start, first.end);
+  return isHeavy(element.length) ? [element] : [element, ...writtenAnew(element)];
 }
 
-/**
- * The texts that may have been signed: the body; of an array its first element as it stands, and written
- * anew. None where it is an array of several and the source takes no batches.
- */
-function signedTexts(text: string, takesBatches: boolean): string[] {
-  const value = text.trimStart().startsWith("[") ? parse(text) : undefined;
-  if (!Array.isArray(value)) return [text];
-  if (value.length === 0 || (value.length > 1 && !takesBatches)) return [];
-  const [span] = elementSpans(text, text.indexOf("["), 1);
-  return span ? [text.slice(span.start, span.end), JSON.stringify(value[0])] : [text];
+function writtenAnew(element: string): string[] {
+  try {
+    return [JSON.stringify(JSON.parse(element))];
+  } catch {
+    return [];
+  }
 }
 
 /** By this secret; none where a name stands twice: a reader may take another value than the last. */
@@ -49,10 +49,13 @@ function compare({ request, material }: Arrival): Comparison | RefusalReason {
   const signature = headerOf(request, SIGNATURE);
   if (signature === "") return "missing_header";
   const takesBatches = material.config["batches"] !== BATCHES[1];
-  const texts = signedTexts(new TextDecoder().decode(request.body), takesBatches);
+  const text = new TextDecoder().decode(request.body);
+  const isBatch = text.trimStart().startsWith("[");
+  const texts = isBatch ? signedOfBatch(text, takesBatches) : [text];
   if (texts.length === 0) return "malformed";
   const given = signature.toLowerCase();
-  return { given: [given], expected: (secret) => macsOf(texts, secret, given) };
+  // Before it is verified nothing but its first element is parsed.
+  return { given: [given], needsJson: isBatch, expected: (secret) => macsOf(texts, secret, given) };
 }
 
 const CHECKS = "HMAC with SHA-1 in hex over {body}; of a batch over its first event";

@@ -1,10 +1,13 @@
 /** The door for providers, over the whole service; GitHub and Stripe sign by their own packages. */
 import { Database } from "bun:sqlite";
+import { createHmac } from "node:crypto";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { describe, expect, spyOn, test } from "bun:test";
 import examples from "@octokit/webhooks-examples";
 import { sign } from "@octokit/webhooks-methods";
 import Stripe from "stripe";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { TurnQueue } from "../../../src/core/structures/turn-queue.ts";
 import { startApp } from "../../kit/app.ts";
 import { appForFile, receiverForFile } from "../../kit/for-file.ts";
@@ -31,6 +34,30 @@ describe("a verified request", () => {
     };
     expect(await turnsWith(source.secret, 200)).toEqual([expect.stringMatching(/^project:\d+$/)]);
     expect(await turnsWith("another", 401)).toEqual([]);
+  });
+
+  test("of a compressed body takes room for what it unpacks to, and a forged one takes none", async () => {
+    const source = await createSource(app, "stream", { signing_secret: "s" });
+    const send = (length: number, secret = "s") => {
+      const body = JSON.stringify({ type: "x", words: Array.from({ length }, (_, at) => at * 7919) });
+      const signature = createHmac("sha256", secret).update(body).digest("hex");
+      return knock(app, source.ingest_path, new Uint8Array(gzipSync(body)), {
+        "content-encoding": "gzip",
+        "x-signature": signature,
+      });
+    };
+    const room = LIMITS.accountBodiesBytesMax as { value: number };
+    const usual = room.value;
+    room.value = 200_000;
+    try {
+      expectProblem(await send(50_000), 503, "unavailable");
+      expect((await send(50_000, "forged")).status).toBe(401);
+      // All of it is given back.
+      expect((await send(10_000)).status).toBe(200);
+      expect((await send(10_001)).status).toBe(200);
+    } finally {
+      room.value = usual;
+    }
   });
 
   test("becomes an event of the provider's namespace, and goes out signed", async () => {
