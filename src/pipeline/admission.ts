@@ -1,3 +1,4 @@
+import type { Caller } from "../core/caller.ts";
 import { Problem } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
 import { monthAt } from "../core/plans.ts";
@@ -7,24 +8,30 @@ import type { Data } from "../store/data.ts";
 
 const RETRY_SECONDS_MAX = 3600;
 
+type PlanParts = Pick<Data, "store" | "tenants" | "meter">;
+type Asker = Pick<Caller, "projectId" | "consumerId">;
+
 /**
  * Throws 402 where the plan has no room for `count` deliveries more; none is asked for where one has at least
  * to be left.
  */
-export function requirePlaces(
-  data: Pick<Data, "store" | "tenants" | "meter">,
-  projectId: number,
-  count = 0,
-): void {
-  const remaining = data.meter.remaining(projectId);
+export function requirePlaces(data: PlanParts, asker: Asker, count = 0): void {
+  const remaining = data.meter.remaining(asker.projectId);
   if (remaining === null || (remaining > 0 && count <= remaining)) return;
-  const { tenants, meter, store } = data;
+  const state = remaining === 0 ? "they are used up" : `${remaining} remain, fewer than these ${count}`;
+  throw noPlace(data, asker, state);
+}
+
+/** A consumer is told nothing of the plan: what remains of it counts what goes to all others. */
+export function noPlace({ tenants, meter, store }: PlanParts, asker: Asker, state: string): Problem {
+  const { projectId, consumerId } = asker;
+  const turn = `The next month begins ${new Date(monthAt(store.now()).end).toISOString()}.`;
+  if (consumerId !== null)
+    return new Problem("plan_limit_reached", `The account's plan has no room for this. ${turn}`);
   const account = tenants.account(tenants.accountIdOf(projectId));
   const plan = account && meter.planOf(account);
   const included = `The plan ${account?.plan} includes ${plan?.deliveries?.toLocaleString("en")} deliveries a month`;
-  const turn = new Date(monthAt(store.now()).end).toISOString();
-  const state = remaining === 0 ? "they are used up" : `${remaining} remain, fewer than these ${count}`;
-  throw new Problem("plan_limit_reached", `${included}, and ${state}. The next month begins ${turn}.`);
+  return new Problem("plan_limit_reached", `${included}, and ${state}. ${turn}`);
 }
 
 /** Throws 429 where so many inbound events wait for the plan that no other may. */

@@ -1,4 +1,4 @@
-import { requirePlaces, requireWaitingRoom } from "./admission.ts";
+import { noPlace, requirePlaces, requireWaitingRoom } from "./admission.ts";
 import { type Audience, type AudienceListeners, Audiences, everybody, type RoutedEvent } from "./audience.ts";
 import { Spreader } from "./fanout.ts";
 import { type Followers, inOrder, isWide } from "./followers.ts";
@@ -250,7 +250,7 @@ export class Prepared {
       return { event: known, duplicate: true };
     }
     const waitsForPlan = this.#isPlanUsedUp(incoming);
-    if (waitsForPlan) this.#requireMayWait(incoming);
+    if (waitsForPlan) this.#requireMayWait(incoming, written.accepted.length > 0);
     const endpoints = this.#asTheyAre(audience.endpoints, incoming);
     const id = this.#data.store.takeKey(1 + endpoints.length);
     const event: EventWithData = {
@@ -293,10 +293,14 @@ export class Prepared {
 
   /**
    * An inbound event waits for the plan, as its provider would not send it again: throws 429 where too many
-   * wait already. A published one does not: throws 402.
+   * wait already. A published one does not: throws 402. `isBehindOthers`: those before it in
+   * the batch may have taken what remained.
    */
-  #requireMayWait({ sourceId }: Incoming): void {
-    if (sourceId === null) requirePlaces(this.#data, this.projectId);
+  #requireMayWait({ sourceId }: Incoming, isBehindOthers = false): void {
+    const publisher = { projectId: this.projectId, consumerId: null };
+    if (sourceId === null && isBehindOthers)
+      throw noPlace(this.#data, publisher, "fewer remain than this batch takes");
+    if (sourceId === null) requirePlaces(this.#data, publisher);
     else requireWaitingRoom(this.#data, this.projectId);
   }
 

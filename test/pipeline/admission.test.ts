@@ -94,6 +94,44 @@ describe("at the limit", () => {
     expect(await usage(live)).toMatchObject({ deliveries: 4, remaining: 1 });
   });
 
+  test("a consumer is told that there is no room, and nothing of the plan or of what remains", async () => {
+    const { live } = await bench.tenant();
+    const fields = { consumer_id: "anna", event_types: ["own"] };
+    const { id } = await bench.endpoint(live, bench.path(), fields);
+    const { url } = await live.create("/v1/portal-links", {
+      consumer_id: "anna",
+      manage: true,
+    });
+    const link = bench.app.with(String(url).split("#")[1] ?? "");
+    for (let n = 0; n < 2; n++) await publish(live, { type: "own", consumer_id: "anna" });
+    await bench.settled(live);
+    await bench.endpoint(live, bench.path());
+    await publishMany(live, 2);
+    const details = async () => {
+      const replies = [
+        await link.post("/v1/replays", { status: ["delivered"], endpoint_id: id }),
+        ...((await usage(live))["remaining"] === 0
+          ? [await link.post(`/v1/events/${(await deliveries(link))[0]?.event_id}/replay`)]
+          : []),
+      ];
+      for (const reply of replies) {
+        expectProblem(reply, 402, "plan_limit_reached");
+        expect(remainingIn(reply)).toBeNull();
+      }
+      return replies.map(({ json }) => json.detail);
+    };
+    expect(await usage(live)).toMatchObject({ remaining: 1 });
+    const [said] = await details();
+    expect(said).toBe(
+      "The account's plan has no room for this. The next month begins 2026-12-01T00:00:00.000Z.",
+    );
+    await publish(live);
+    expect(await usage(live)).toMatchObject({ remaining: 0 });
+    expect(await details()).toEqual([said, said]);
+    const published = await publish(link);
+    expect([published.status, remainingIn(published)]).toEqual([403, null]);
+  });
+
   test("a burst is accepted up to it and not beyond", async () => {
     const { live } = await bench.tenant();
     const { id } = await bench.endpoint(live, bench.path());
@@ -108,7 +146,12 @@ describe("at the limit", () => {
   test("a batch is accepted whole or not at all", async () => {
     const { live } = await bench.tenant();
     await bench.endpoint(live, bench.path());
-    expectProblem(await batch(live, 6), 402, "plan_limit_reached");
+    const refused = await batch(live, 6);
+    expectProblem(refused, 402, "plan_limit_reached");
+    expect(refused.json.detail).toContain(
+      "five includes 5 deliveries a month, and fewer remain than this batch",
+    );
+    expect(remainingIn(refused)).toBe("5");
     expect(await countEvents(live)).toBe(0);
     expect((await batch(live, 5)).status).toBe(202);
   });

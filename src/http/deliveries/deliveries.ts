@@ -217,7 +217,7 @@ function retryDelivery(services: RetryNeeds): AnyRoute {
       if (!services.store.writable) throw unavailable("The service cannot write at the moment.");
       if (!services.bodyRetention.has("bodies", delivery.eventId)) throw new Problem("conflict", BODY_GONE);
       requireFewAttempts(delivery);
-      if (Retries.needsPlace(delivery)) requirePlaces(services, delivery.projectId);
+      if (Retries.needsPlace(delivery)) requirePlaces(services, caller);
       context.requireCaller();
       context.beginChange();
       const begun = services.retries.begin(delivery.id, () =>

@@ -241,7 +241,7 @@ class EventReplay {
 
   /** Tests go on whatever the plan says, and so do their replays. */
   private requirePlaces(): void {
-    if (!this.event.isTest) requirePlaces(this.services, this.event.projectId);
+    if (!this.event.isTest) requirePlaces(this.services, this.caller);
   }
 
   private describe({ delivery }: Replayed): DeliveryAnswer {

@@ -117,7 +117,7 @@ export class WideReplay {
     const { replays, store, events } = this.services;
     const { id, projectId, isTest } = this.event;
     requireReplayRoom(this.services, this.caller);
-    if (!isTest) requirePlaces(this.services, projectId);
+    if (!isTest) requirePlaces(this.services, this.caller);
     if (events.get(id) === null) throw notFound("event");
     const { consumerId } = this.caller;
     const filter = { ...everyOne([...DELIVERY_STATUS]), event: { id, isTest } };

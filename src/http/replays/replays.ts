@@ -77,7 +77,7 @@ function createReplay(
       const scope = { projectId: caller.projectId, visible: visibleEndpoints(services, caller) };
       const found = await services.replayer.count(scope, filter, turns);
       if (body.dry_run) return { status: 200, json: { matched: found.matched } };
-      requirePlaces(services, caller.projectId, found.matched);
+      requirePlaces(services, caller, found.matched);
       return commitChange(context, {
         write: () => insert(services, caller, filter, found),
         answer: (replay) => started(services, replay),
@@ -100,7 +100,7 @@ function insert(
   if (ofConsumer && services.erasures.wasAskedSince(ofConsumer, asOf))
     throw invalid("/consumer_id", "The consumer was erased while the deliveries were counted.");
   requireReplayRoom(services, caller);
-  requirePlaces(services, projectId, matched);
+  requirePlaces(services, caller, matched);
   return services.replays.insert({
     projectId,
     consumerId,
