@@ -453,7 +453,7 @@ export const LIMITS = {
   replayedOfEventMax: {
     value: 1000,
     unit: "count",
-    why: "Deliveries that replays have added to an event, above which they add no more: all of an event are looked through for the newest to an endpoint.",
+    why: "Deliveries that replays have added to an event, above which they add no more: all that an endpoint has of an event are looked through for the newest.",
   },
   trialsAtOnceMax: { value: 10, unit: "count", why: "Tries of new destinations by one caller. Above: 429." },
   logosAtOnceMax: {

@@ -105,7 +105,9 @@ export function openData(
   const waitingEvents = new WaitingEvents(store, tenants, meter);
   const tally = new Tally(store);
   const askedRetries = new AskedRetries(store);
-  const deliveries = new Deliveries(store, { index, meter, tally, askedRetries, waitingEvents });
+  const eventDeliveries = new EventDeliveries(store, index);
+  const beside = { index, meter, tally, askedRetries, eventDeliveries, waitingEvents };
+  const deliveries = new Deliveries(store, beside);
   const fanouts = new Fanouts(store, waitingEvents, meter);
   const replays = new Replays(store, db, meter);
   const endpoints = new Endpoints(store, db, cipher);
@@ -121,16 +123,13 @@ export function openData(
     sourceStats: new SourceStats(store),
     eventTypes: new EventTypes(store, db),
     events,
-    eventDeliveries: new EventDeliveries(store),
     attempts: new Attempts(store, new Heads(store)),
     notes: new Notes(store),
     usage,
-    meter,
     keptAnswers: new KeptAnswers(store),
     dedup: new Dedup(store),
     audit: new Audit(store),
-    tally,
-    askedRetries,
+    ...beside,
     ...leaving,
     replays,
     erasures: new Erasures(store, replays),

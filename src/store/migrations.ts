@@ -5,12 +5,21 @@ import auditConsumer from "../../drizzle/0003_audit_consumer.sql" with { type: "
 import owners from "../../drizzle/0004_owners.sql" with { type: "text" };
 import failing from "../../drizzle/0005_failing.sql" with { type: "text" };
 import awaitingByEvent from "../../drizzle/0006_awaiting_by_event.sql" with { type: "text" };
+import replayedTo from "../../drizzle/0007_replayed_to_endpoint.sql" with { type: "text" };
 
 /**
  * In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable
  * carries them.
  */
-const MIGRATIONS: readonly string[] = [initial, parkedById, auditConsumer, owners, failing, awaitingByEvent];
+const MIGRATIONS: readonly string[] = [
+  initial,
+  parkedById,
+  auditConsumer,
+  owners,
+  failing,
+  awaitingByEvent,
+  replayedTo,
+];
 
 /** The schema's version before and after a start. */
 export interface Migrated {

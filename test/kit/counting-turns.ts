@@ -6,6 +6,7 @@ export class CountingTurns implements Turns {
   readonly isOver = false;
   given = 0;
   #most = 0;
+  #read = 0;
 
   constructor(private readonly sqlite: CountingDatabase) {
     sqlite.rows = 0;
@@ -15,8 +16,14 @@ export class CountingTurns implements Turns {
     return Math.max(this.#most, this.sqlite.rows);
   }
 
+  /** Rows that were read in all turns. */
+  get read(): number {
+    return this.#read + this.sqlite.rows;
+  }
+
   next(): Promise<void> {
     this.given++;
+    this.#read = this.read;
     this.#most = this.most;
     this.sqlite.rows = 0;
     return Promise.resolve();

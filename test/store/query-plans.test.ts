@@ -88,6 +88,15 @@ test("no statement reads all attempts of a delivery, but where all are wanted or
   expect(whole.filter((sql) => !known.some((one) => one.test(sql)))).toEqual([]);
 });
 
+test("no statement passes by an event's deliveries to other endpoints than it asks for", () => {
+  const passing = thatDo(
+    (step, sql) =>
+      /^SEARCH (d|delivery) USING (INTEGER PRIMARY KEY \(rowid[<>]|INDEX delivery_replayed )/.test(step) &&
+      /endpoint_id (=|IN)/.test(sql),
+  );
+  expect(passing).toEqual([]);
+});
+
 /** Tables whose rows have an owner, and that keep what is over: nobody passes by another's, or by those. */
 const OWNED = ["endpoint", "source", "replay", "erasure", "audit", "portal_link"];
 

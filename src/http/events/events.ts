@@ -3,7 +3,6 @@ import type { Caller } from "../../core/caller.ts";
 import { limit } from "../../core/limits.ts";
 import { type Delivery, DELIVERY_STATUS, type Event } from "../../core/model.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
-import { isVisible } from "../../store/log/event-deliveries.ts";
 import type { EventFilter } from "../../store/log/event-list.ts";
 import {
   eventExample,
@@ -147,8 +146,8 @@ async function shownOf(
   turns: Turns,
 ): Promise<Delivery[]> {
   const shown: Delivery[] = [];
-  for await (const slice of eventDeliveries.slices(id, turns)) {
-    shown.push(...deliveries.ofEvent(id, slice).filter((delivery) => isVisible(delivery, visible)));
+  for await (const slice of eventDeliveries.slices(id, turns, visible)) {
+    shown.push(...deliveries.ofEvent(id, slice));
     if (shown.length >= DELIVERIES_SHOWN_MAX) break;
   }
   return shown.slice(0, DELIVERIES_SHOWN_MAX);

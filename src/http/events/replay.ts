@@ -141,8 +141,8 @@ async function formerTargets(
   const visible = visibleEndpoints({ endpoints }, caller);
   const targets = new Map<number, Target>();
   let isAnyDisabled = false;
-  for await (const slice of eventDeliveries.slices(event.id, turns)) {
-    for (const { id: known, endpointId } of eventDeliveries.pick(event.id, slice, { visible })) {
+  for await (const slice of eventDeliveries.slices(event.id, turns, visible)) {
+    for (const { id: known, endpointId } of eventDeliveries.pick(event.id, slice)) {
       const endpoint = endpoints.get(endpointId);
       if (!endpoint || !mayGet(endpoint, event)) continue;
       if (endpoint.status === "disabled") isAnyDisabled = true;

@@ -131,7 +131,7 @@ export async function timelineOf(
 ): Promise<{ data: Entry[]; next: number | null }> {
   const visible = visibleEndpoints(services, caller);
   const tried = await attemptsOf(services, event, visible, after, turns);
-  const noted = await services.notes.ofEvent(event.id, visible, after, PAGE_MAX + 1, turns);
+  const noted = await notesOf(services, event, visible, after, turns);
   const happened: Placed[] = [
     ...tried.flatMap((attempt) => entriesOfAttempt(services, event, attempt)),
     ...noted.map((note) => entryOfNote(services, note)),
@@ -151,11 +151,31 @@ async function attemptsOf(
   turns: Turns,
 ): Promise<AttemptSummary[]> {
   let found: AttemptSummary[] = [];
-  for await (const slice of eventDeliveries.slices(id, turns)) {
-    const more = attempts.ofEvent(id, visible, after, PAGE_MAX + 1, slice);
-    found = [...found, ...more].sort((a, b) => a.id - b.id).slice(0, PAGE_MAX + 1);
+  for await (const slice of eventDeliveries.slices(id, turns, visible))
+    found = firstOf(found, attempts.ofEvent(id, after, PAGE_MAX + 1, slice));
+  return found;
+}
+
+/** The first of an event's notes above a key. */
+async function notesOf(
+  { eventDeliveries, notes }: Needs<"eventDeliveries" | "notes">,
+  { id }: Event,
+  visible: ReadonlySet<number> | null,
+  after: number,
+  turns: Turns,
+): Promise<Note[]> {
+  if (visible === null) return notes.ofEvent(id, after, PAGE_MAX + 1, turns);
+  let found: Note[] = [];
+  for await (const slice of eventDeliveries.slices(id, turns, visible)) {
+    for (const sent of eventDeliveries.pick(id, slice))
+      found = firstOf(found, notes.ofDelivery(sent, after, PAGE_MAX + 1));
   }
   return found;
+}
+
+/** The oldest of both, one more than a page holds. */
+function firstOf<Row extends { id: number }>(found: readonly Row[], more: readonly Row[]): Row[] {
+  return [...found, ...more].sort((a, b) => a.id - b.id).slice(0, PAGE_MAX + 1);
 }
 
 /** The first `PAGE_MAX` happenings; an attempt and what follows from it share a key and are not parted. */

@@ -182,6 +182,14 @@ export class Entries implements BatchPart {
     return found.slice(0, most);
   }
 
+  /** The smallest key above `after`; null at the list's end. */
+  next(list: number, after: number): number | null {
+    this.flush();
+    const row = this.#statements.upTo.get(list, after);
+    const inRow = row ? unpack(row).find((id) => id > after) : undefined;
+    return inRow ?? this.#statements.above.get(list, after, 1)?.id ?? null;
+  }
+
   flush(): void {
     if (this.#changes.size === 0) return;
     for (const [list, { added, dropped }] of this.#changes) {

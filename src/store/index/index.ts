@@ -187,6 +187,14 @@ export class Index implements BatchPart {
     });
   }
 
+  /** The key that comes next behind another one in a list; null at its end. */
+  next(list: number, after: number): number | null {
+    const written = this.#entries.next(list, after);
+    let next = written ?? Number.POSITIVE_INFINITY;
+    for (const id of this.#recentOf(list)) if (id > after && id < next) next = id;
+    return Number.isFinite(next) ? next : null;
+  }
+
   /** True where nothing stands in the list, or is about to. */
   isEmpty(list: number): boolean {
     return this.#entries.isEmpty(list) && !this.holds(list);

@@ -12,7 +12,7 @@ import {
 import { once } from "../../core/structures/once.ts";
 import { bound } from "../bound.ts";
 import type { Heads } from "./heads.ts";
-import { attemptsOf, deliveriesOf, goesToOneOf, isAttemptOf, isLastAttemptOf } from "./children.ts";
+import { attemptsOf, deliveriesOf, isAttemptOf, isLastAttemptOf } from "./children.ts";
 import { type Slice, wholeOf } from "./event-deliveries.ts";
 import type { Store } from "../store.ts";
 
@@ -114,12 +114,12 @@ export class Attempts {
       `${attemptsOf(bound(1), "id, request_body AS body", { above: bound(2), where: "octet_length(request_body) > 0" })} ORDER BY id LIMIT 1`,
     );
     this.#get = sqlite.prepare<AttemptRow, [number]>(`SELECT ${COLUMNS} FROM attempt WHERE id = ?`);
-    this.#ofEvent = sqlite.prepare<SummaryRow, [number, number, string | null, number, number, number]>(
+    this.#ofEvent = sqlite.prepare<SummaryRow, [number, number, number, number, number]>(
       `SELECT attempt.id, attempt.delivery_id AS deliveryId, d.endpoint_id AS endpointId, attempt.number, attempt.trigger, attempt.started_at AS startedAt,
          attempt.duration_ms AS durationMs, attempt.outcome, attempt.status_code AS statusCode, attempt.error_code AS errorCode, attempt.error_detail AS errorDetail,
          attempt.next_attempt_at AS nextAttemptAt, attempt.dead_reason AS deadReason
-       FROM (${deliveriesOf(bound(1), "id, endpoint_id, first_attempt", { above: bound(5), below: bound(6), where: goesToOneOf(3) })}) d
-         JOIN attempt ON ${isAttemptOf("d.id", "d.first_attempt")} WHERE attempt.id > ${bound(2)} ORDER BY attempt.id LIMIT ${bound(4)}`,
+       FROM (${deliveriesOf(bound(1), "id, endpoint_id, first_attempt", { above: bound(4), below: bound(5) })}) d
+         JOIN attempt ON ${isAttemptOf("d.id", "d.first_attempt")} WHERE attempt.id > ${bound(2)} ORDER BY attempt.id LIMIT ${bound(3)}`,
     );
   }
 
@@ -190,20 +190,15 @@ export class Attempts {
     }
   }
 
-  /**
-   * Oldest first, above the key `after`; only those to `visible` endpoints (null: all), and of the deliveries
-   * between two keys.
-   */
+  /** Oldest first, above the key `after`; of the deliveries between two keys. */
   ofEvent(
     eventId: number,
-    visible: ReadonlySet<number> | null,
     after: number,
     count: number,
     { above, below }: Slice = wholeOf(eventId),
   ): AttemptSummary[] {
-    const endpoints = visible && JSON.stringify([...visible]);
     return this.#ofEvent
-      .all(eventId, after, endpoints, count, above, below)
+      .all(eventId, after, count, above, below)
       .map(({ trigger, outcome, errorCode, errorDetail, deadReason, ...row }) => ({
         ...row,
         trigger: TRIGGERS[trigger] ?? "publish",

@@ -75,14 +75,6 @@ export function endOfSlice(direction: "up" | "down", event: string, from: string
 }
 
 /**
- * For `where`: it goes to one of the endpoints whose keys the n-th parameter is a JSON array of; any, where
- * that is null.
- */
-export function goesToOneOf(nth: number): string {
-  return `(?${nth} IS NULL OR endpoint_id IN (SELECT value FROM json_each(?${nth})))`;
-}
-
-/**
  * The condition that a row of `attempt` is of the delivery with this key: the one that it names, or a later
  * one. `first`: the SQL of its `first_attempt`, where that is at hand.
  */

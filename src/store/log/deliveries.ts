@@ -19,8 +19,8 @@ import type { Ordering, Waiting } from "../../core/waiting.ts";
 import { limit } from "../../core/limits.ts";
 import { bound } from "../bound.ts";
 import { DELIVERY_COLUMNS, type DeliveryRow, STATUS, STATUS_KEY, toDelivery } from "./delivery-row.ts";
-import { deliveriesOf, goesToOneOf, REPLAYED } from "./children.ts";
-import type { Slice } from "./event-deliveries.ts";
+import { deliveriesOf, REPLAYED } from "./children.ts";
+import type { EventDeliveries, Slice } from "./event-deliveries.ts";
 import { type Index, LABELS } from "../index/index.ts";
 import type { Meter } from "../counts/meter.ts";
 import type { AskedRetries } from "./asked-retries.ts";
@@ -36,6 +36,7 @@ export interface HandedOut {
 
 interface DeliveriesParts {
   askedRetries: AskedRetries;
+  eventDeliveries: EventDeliveries;
   index: Index;
   meter: Meter;
   tally: Tally;
@@ -108,9 +109,9 @@ export class Deliveries {
     return (this.#statements.statusKey.get(id)?.key ?? Number.POSITIVE_INFINITY) <= key;
   }
 
+  /** The event's newest delivery to the endpoint. */
   findOf(eventId: number, endpointId: number): Delivery | null {
-    const row = this.#statements.ofEventAndEndpoint.get(eventId, endpointId);
-    return row ? toDelivery(row) : null;
+    return this.newestOf(eventId, [endpointId]).get(endpointId) ?? null;
   }
 
   /** How many replays have added to an event, up to `most`: its own have the keys right behind it. */
@@ -124,10 +125,11 @@ export class Deliveries {
     return this.#statements.added.get(eventId, above, endpointId) !== null;
   }
 
-  /** The event's newest delivery to each of these endpoints, by the endpoint's key, in one look. */
+  /** The event's newest delivery to each of these endpoints, by the endpoint's key. */
   newestOf(eventId: number, endpointIds: readonly number[]): Map<number, Delivery> {
-    const rows = this.#statements.ofEventAndEndpoints.all(eventId, JSON.stringify(endpointIds));
-    return new Map(rows.map((row) => [row.endpoint_id, toDelivery(row)]));
+    const keys = this.parts.eventDeliveries.newestTo(eventId, endpointIds).values();
+    const found = [...keys].flatMap((id) => this.get(id) ?? []);
+    return new Map(found.map((delivery) => [delivery.endpointId, delivery]));
   }
 
   /**
@@ -365,12 +367,6 @@ function prepareReads(sqlite: Store["sqlite"]) {
     ),
     ofEvent: sqlite.prepare<DeliveryRow, [number, number, number]>(
       `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { above: bound(2), below: bound(3) })} ORDER BY id`,
-    ),
-    ofEventAndEndpoint: sqlite.prepare<DeliveryRow, [number, number]>(
-      `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: `endpoint_id = ${bound(2)}` })} ORDER BY id DESC LIMIT 1`,
-    ),
-    ofEventAndEndpoints: sqlite.prepare<DeliveryRow, [number, string]>(
-      `${deliveriesOf(bound(1), DELIVERY_COLUMNS, { where: goesToOneOf(2) })} ORDER BY id`,
     ),
     countAdded: sqlite.prepare<{ n: number }, [number, number, number]>(
       `SELECT count(*) AS n FROM (SELECT 1 FROM delivery

@@ -145,12 +145,13 @@ export class DeliveryList {
 
   /** The narrowest list that holds all that the filter can match. */
   #candidates(filter: DeliveryFilter, turns: Turns): PageRequest<Row>["candidates"] {
-    const { eventId, projectId, status, visible } = filter;
+    const { eventId, projectId, status } = filter;
+    const endpoints = this.#endpointsOf(filter);
     if (eventId !== null) {
       if (!this.#hasEvent(eventId, filter)) return () => [];
-      return (before, count) => this.data.eventDeliveries.newest(eventId, turns, { visible }, before, count);
+      const to = endpoints && new Set(endpoints);
+      return (before, count) => this.data.eventDeliveries.newest(eventId, turns, to, before, count);
     }
-    const endpoints = this.#endpointsOf(filter);
     const dead = status?.length === 1 && status[0] === "dead";
     if (dead && endpoints !== null)
       return walking((before) => new Merge(endpoints, before, NEWEST_FIRST, this.#readDead));

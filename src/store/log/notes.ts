@@ -3,7 +3,7 @@ import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { EndedAs } from "../../core/delivery.ts";
 import type { note } from "../log-schema.ts";
 import { bound } from "../bound.ts";
-import { isVisible } from "./event-deliveries.ts";
+import type { Sent } from "./event-deliveries.ts";
 import type { Store } from "../store.ts";
 
 export const NOTE_KINDS = ["replayed", "cancelled", "dead_lettered", "expired"] as const;
@@ -24,6 +24,7 @@ type NoteRow = Omit<typeof note.$inferSelect, "event_id"> & { endpoint_id: numbe
 export class Notes {
   readonly #insert;
   readonly #ofEvent;
+  readonly #ofDelivery;
 
   constructor(private readonly store: Store) {
     this.#insert = store.sqlite.prepare<void, [number, number, number, number, string | null]>(
@@ -32,6 +33,10 @@ export class Notes {
     this.#ofEvent = store.sqlite.prepare<NoteRow, [number, number, number]>(
       `SELECT n.id, n.delivery_id, endpoint_id, n.kind, n.detail FROM note n LEFT JOIN delivery d ON d.id = n.delivery_id
        WHERE n.event_id = ${bound(1)} AND n.id > ${bound(2)} ORDER BY n.id LIMIT ${bound(3)}`,
+    );
+    this.#ofDelivery = store.sqlite.prepare<NoteRow, [number, number, number, number]>(
+      `SELECT id, delivery_id, ${bound(4)} AS endpoint_id, kind, detail FROM note
+       WHERE delivery_id = ${bound(1)} AND id > ${bound(2)} ORDER BY id LIMIT ${bound(3)}`,
     );
   }
 
@@ -46,23 +51,22 @@ export class Notes {
     this.#insert.run(this.store.takeKey(), eventId, deliveryId, NOTE_KINDS.indexOf(kind), detail);
   }
 
+  /** Of one delivery, oldest first, above the key `after`. */
+  ofDelivery({ id, endpointId }: Sent, after: number, count: number): Note[] {
+    return this.#ofDelivery.all(id, after, count, endpointId).flatMap(toNote);
+  }
+
   /**
-   * Oldest first, above the key `after`; only those of deliveries to `visible` endpoints (null: all). There
-   * may be very many of others: they are looked through slice by slice.
+   * Oldest first, above the key `after`. There may be very many of deliveries that have left: all are looked
+   * through slice by slice.
    */
-  async ofEvent(
-    eventId: number,
-    visible: ReadonlySet<number> | null,
-    after: number,
-    count: number,
-    turns: Turns,
-  ): Promise<Note[]> {
+  async ofEvent(eventId: number, after: number, count: number, turns: Turns): Promise<Note[]> {
     const found: Note[] = [];
     const most = limit("listLimitMax");
     for (let above = after; found.length < count; ) {
       await turns.giveWay();
       const rows = this.#ofEvent.all(eventId, above, most);
-      found.push(...rows.flatMap(toNote).filter((note) => isVisible(note, visible)));
+      found.push(...rows.flatMap(toNote));
       if (rows.length < most) break;
       above = rows.at(-1)?.id ?? above;
     }

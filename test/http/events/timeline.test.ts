@@ -313,3 +313,33 @@ test.each([null, "anna"])("of a wide event is read from some deliveries at a tim
     expect([path, many - few >= 4]).toEqual([path, !isCounted]);
   }
 });
+
+test("a portal token's turns are as many however many of the project's endpoints got the event too", async () => {
+  const name = api.receiver.url("counted");
+  const own = await api.endpoint({ url: name, eventTypes: ["counted.*"], consumerId: "anna" });
+  for (let n = 0; n < 9; n++) await api.endpoint({ url: name, eventTypes: ["counted.wide"] });
+  const usual = limit("listLimitMax");
+  const setMax = (max: number) => ((LIMITS.listLimitMax as { value: number }).value = max);
+  const turnsOf = async (type: string) => {
+    const { id } = await api.publish(type, { consumer_id: "anna", external_id: type });
+    await api.settled(id);
+    await api.call("POST", `/v1/events/${id}/replay`, { new_message_id: true });
+    await api.settled(id);
+    setMax(2);
+    const given: number[] = [];
+    for (const path of [
+      `/v1/events/${id}`,
+      `/v1/events/${id}/timeline`,
+      `/v1/events?external_id=${type}`,
+      `/v1/events?status=dead&external_id=${type}`,
+      `/v1/deliveries?event_id=${id}`,
+      `/v1/deliveries?event_id=${id}&endpoint_id=${own.publicId}`,
+    ])
+      given.push((await withTurns(() => api.get(path, "anna")))[1]);
+    const again = () => api.call("POST", `/v1/events/${id}/replay`, {}, "annaManages");
+    const [replayed, turns] = await withTurns(again).finally(() => setMax(usual));
+    expect(replayed.status).toBe(202);
+    return [...given, turns];
+  };
+  expect(await turnsOf("counted.wide")).toEqual(await turnsOf("counted.few"));
+});

@@ -122,3 +122,14 @@ test("whoever settles waits for a write-down that somebody else began", async ()
   await Promise.all(settled);
   expect(count("entry")).toBe(1);
 });
+
+test("the key behind another one of a list is found where it is in memory, and where it is written down", async () => {
+  const LIST = 7;
+  await store.write(() => [10, 20, 30].forEach((key) => index.add(key, [LIST])));
+  const behind = () => [0, 10, 29, 30].map((after) => index.next(LIST, after));
+  expect(behind()).toEqual([10, 20, 30, null]);
+  await index.settle();
+  expect(behind()).toEqual([10, 20, 30, null]);
+  await store.write(() => index.add(40, [LIST]));
+  expect([index.next(LIST, 20), index.next(LIST, 30), index.next(8, 0)]).toEqual([30, 40, null]);
+});

@@ -79,25 +79,25 @@ test("those of a delivery come newest first and by the page, and no other's", as
   expect(page(ids[0] ?? 0, 2)).toEqual([]);
 });
 
-test("those of an event come oldest first, and only to endpoints that may be seen", async () => {
+test("those of an event come oldest first, and only of the deliveries between two keys", async () => {
   await using it = await openTestData();
   const [a, b] = [await it.endpoint(), await it.endpoint()];
-  const event = await it.data.store.write(() => {
+  const [event, ofA] = await it.data.store.write(() => {
     const made = it.insertEvent();
     const [first, second] = [it.insertDelivery(made, a.id), it.insertDelivery(made, b.id)];
     for (const delivery of [second, first, second]) insert(it, delivery, "unreachable", { statusCode: null });
-    return made;
+    return [made, first] as const;
   });
   const { attempts } = it.data;
-  const all = attempts.ofEvent(event, null, 0, 10);
+  const all = attempts.ofEvent(event, 0, 10);
   expect(all.map(({ endpointId, number }) => [endpointId, number])).toEqual([
     [b.id, 1],
     [a.id, 1],
     [b.id, 2],
   ]);
-  expect(attempts.ofEvent(event, new Set([a.id]), 0, 10)).toEqual(all.slice(1, 2));
-  expect(attempts.ofEvent(event, null, all[0]?.id ?? 0, 1)).toEqual(all.slice(1, 2));
-  expect(attempts.ofEvent(event, new Set(), 0, 10)).toEqual([]);
+  expect(attempts.ofEvent(event, 0, 10, { above: ofA - 1, below: ofA + 1 })).toEqual(all.slice(1, 2));
+  expect(attempts.ofEvent(event, all[0]?.id ?? 0, 1)).toEqual(all.slice(1, 2));
+  expect(attempts.ofEvent(event, 0, 10, { above: ofA, below: ofA + 1 })).toEqual([]);
 });
 
 test("what was handed out has arrived once, and took no less than no time where the clock was set back", async () => {

@@ -15,12 +15,18 @@ test("an event has its notes in the order in which they were made, each with the
     return { event, deliveries };
   });
   await it.reopen();
-  const notes = await it.data.notes.ofEvent(made.event, null, 0, 100, it.data.store.turns);
+  const notes = await it.data.notes.ofEvent(made.event, 0, 100, it.data.store.turns);
   expect(notes.map(({ kind, detail }) => [kind, detail])).toEqual(
     NOTE_KINDS.map((kind, at) => [kind, at === 0 ? "by hand" : null]),
   );
   expect(notes.map(({ deliveryId }) => deliveryId)).toEqual([...made.deliveries, ...made.deliveries]);
   expect(notes.map(({ endpointId }) => endpointId)).toEqual([first.id, second.id, first.id, second.id]);
+  const [one = 0] = made.deliveries;
+  const sent = { id: one, endpointId: first.id };
+  expect(it.data.notes.ofDelivery(sent, 0, 100)).toEqual(
+    notes.filter(({ deliveryId }) => deliveryId === one),
+  );
+  expect(it.data.notes.ofDelivery(sent, notes[0]?.id ?? 0, 1)).toEqual(notes.slice(2, 3));
   const keys = notes.map(({ id }) => id);
   expect(keys).toEqual(keys.toSorted((a, b) => a - b));
 });
@@ -36,5 +42,5 @@ test("a note of a transaction that comes to nothing is none", async () => {
     throw new Error("no");
   });
   await broken.catch(() => {});
-  expect(await notes.ofEvent(event, null, 0, 100, store.turns)).toEqual([]);
+  expect(await notes.ofEvent(event, 0, 100, store.turns)).toEqual([]);
 });
