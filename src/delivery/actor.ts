@@ -247,13 +247,12 @@ export class EndpointActor<F extends Finding> {
     if (isHeldByDisk) return "disk";
     if (this.endpoint.ordering === "fifo" && !this.#isFirst(id)) return "order";
     if (this.#tokenAt(now) > now) return "rate_limit";
-    if (this.#slotsTaken() < this.#capacity()) {
-      if (!this.parts.slots.isFree(this.endpoint, this.#flights.scheduled)) return "concurrency";
-      // The next token is for the first of them.
-      return this.endpoint.rateLimitPerSecond === null || this.#isFirst(id) ? null : "rate_limit";
-    }
     // One probe at a time.
-    return this.health.backoffLevel > 0 ? "backoff" : "concurrency";
+    if (this.#slotsTaken() >= this.#capacity())
+      return this.health.backoffLevel > 0 ? "backoff" : "concurrency";
+    if (!this.parts.slots.isFree(this.endpoint, this.#flights.scheduled)) return "concurrency";
+    // The next token is for the first of them.
+    return this.endpoint.rateLimitPerSecond === null || this.#isFirst(id) ? null : "rate_limit";
   }
 
   /** Starts nothing any more; resolves when nothing is busy. */
@@ -510,7 +509,7 @@ export class EndpointActor<F extends Finding> {
     const at = { now: this.parts.clock.now(), random: this.parts.random() };
     const moved = flight.destination !== this.#destination;
     const start: AttemptStart = { trigger, probe, moved, delivery, schedule: this.#scheduleOf(delivery) };
-    const before = this.health;
+    const { endpoint, health: before } = this;
     const health = (this.health = healthAfter(before, start, sent, at));
     const change = deliveryAfter(start, sent, at);
     const isClosing = this.#state.mode === "closing" || isClosed(this.endpoint);
@@ -520,7 +519,6 @@ export class EndpointActor<F extends Finding> {
     const parks =
       change !== null && change.due !== null && this.endpoint.ordering === "none" && !this.hasRoom;
     const queueOrder = parks ? change.due : null;
-    const { endpoint } = this;
     const healthChanged = health !== before;
     return { endpoint, load, trigger, sent, change, queueOrder, health, healthChanged, disable };
   }

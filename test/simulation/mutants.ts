@@ -28,7 +28,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a retry by hand that was answered is not made after a crash",
     file: "delivery/retries.ts",
-    find: "for (const id of this.data.askedRetries.all()) this.#again.add(id);",
+    find: "for (const id of this.data.askedRetries.all()) this.#again.set(id, this.#statusOf(id));",
     put: "",
   },
   {

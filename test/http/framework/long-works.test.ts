@@ -162,6 +162,8 @@ describe("requests", () => {
     const asked = Array.from({ length: AT_ONCE + WAITING }, portal);
     const refused = await portal();
     expect([refused.status, refused.json.code]).toEqual([429, "rate_limited"]);
+    while (waits.mock.calls.length < AT_ONCE) await nextTurn();
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
     expect(waits.mock.calls.length).toBe(AT_ONCE);
     held.resolve();
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
