@@ -25,7 +25,8 @@ test("a large pasted event is read as text in another turn than that of its pars
 });
 
 test("filter and transformations are compiled in a turn of their own, also those of a stored endpoint", async () => {
-  const { id } = await bench.take("POST", "/v1/endpoints", { url: "https://hooks.example.com/" });
+  const fields = { url: "https://hooks.example.com/", event_types: ["compiled.here"] };
+  const { id } = await bench.take("POST", "/v1/endpoints", fields);
   using ownTurn = spyOn(TurnQueue.prototype, "ownTurn");
   const event = { type: "a.b", data: {} };
   await bench.take("POST", "/v1/endpoints/preview", { event });
