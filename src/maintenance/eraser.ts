@@ -62,18 +62,16 @@ export class Eraser {
    * Begins to forget a consumer: `commit` writes its erasure, in the transaction of the answer. From that
    * answer on nothing that the consumer had does anything: its endpoints and sources are deleted, slice by
    * slice before and the rest with the erasure, and its links are refused while that runs. Where one runs
-   * already, it is that one.
+   * already, this one comes behind it, as what has come since is none of that one's.
    */
   async begin<T>(consumer: Consumer, commit: (write: () => Erasure) => Promise<T>): Promise<T> {
     const { erasures, store } = this.parts.data;
     const before = { ...consumer, last: store.keys.last };
-    while (erasures.runningOf(consumer) === null && erasures.hasOpen(before))
+    while (erasures.hasOpen(before))
       await this.#rememberClosed([await store.write(() => this.#closeSlice(before))]);
     let rest: Closed[] = [];
     const answer = await commit(() => {
       rest = [];
-      const running = erasures.runningOf(consumer);
-      if (running !== null) return running;
       const erasure = erasures.begin(consumer);
       while (erasures.hasOpen(erasure)) rest.push(this.#closeSlice(erasure));
       return erasure;

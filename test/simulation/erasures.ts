@@ -12,6 +12,8 @@ export interface Asked {
   consumers: Set<string>;
   /** Erasures of consumers that were acknowledged. */
   begun: Set<number>;
+  /** As `project:consumer`: the newest key when the last erasure that was acknowledged was asked for. */
+  until: Map<string, number>;
 }
 
 /** What was handed out counts once it is acknowledged. */
@@ -47,7 +49,13 @@ const LOST = {
  * nothing else is.
  */
 export class Erasures {
-  readonly asked: Asked = { events: new Set(), erased: new Set(), consumers: new Set(), begun: new Set() };
+  readonly asked: Asked = {
+    events: new Set(),
+    erased: new Set(),
+    consumers: new Set(),
+    begun: new Set(),
+    until: new Map(),
+  };
 
   /** Tokens of links that erased consumers have had. */
   readonly #links = new Map<string, number>();
@@ -75,11 +83,20 @@ export class Erasures {
     this.asked.erased.add(id);
   }
 
+  isRunning({ projectId, consumerId }: Consumer): boolean {
+    const running = this.run.sqlite.query(
+      "SELECT 1 FROM erasure WHERE project_id = ? AND consumer_id = ? AND status = 'running'",
+    );
+    return running.get(projectId, consumerId) !== null;
+  }
+
   eraseConsumer({ projectId, consumerId }: Consumer): void {
     const { run } = this;
     const { data, eraser } = run.process;
+    const until = data.store.keys.last;
+    const name = `${projectId}:${consumerId}`;
     run.tally.erasures++;
-    this.asked.consumers.add(`${projectId}:${consumerId}`);
+    this.asked.consumers.add(name);
     // Who is deleted gets nothing any more.
     for (const id of data.endpoints.keysOf(projectId, consumerId)) run.outside.deleted.add(id);
     const consumer = { projectId, consumerId };
@@ -94,7 +111,9 @@ export class Erasures {
       });
     eraser.begin(consumer, write).then((erasure) => {
       this.asked.begun.add(erasure.id);
-      this.#requireClosed(erasure);
+      this.asked.until.set(name, Math.max(until, this.asked.until.get(name) ?? 0));
+      // What it says of itself may not be what was asked for.
+      this.#requireClosed({ ...erasure, last: Math.max(until, erasure.last) });
     }, run.refused);
   }
 
@@ -186,6 +205,7 @@ export class Erasures {
   }
 
   #requireGone(): void {
+    const { sqlite } = this.run;
     for (const id of this.asked.erased)
       if (this.run.process.data.events.get(id) !== null) this.run.violate("an erased event is still there");
     for (const [table, key] of [
@@ -193,10 +213,16 @@ export class Erasures {
       ["endpoint", "id"],
       ["replay", "id"],
     ] as const) {
-      const left = this.run.sqlite.query(
+      const left = sqlite.query(
         `SELECT 1 FROM ${table} JOIN erasure ON erasure.project_id = ${table}.project_id AND erasure.consumer_id = ${table}.consumer_id WHERE ${table}.${key} <= erasure.last`,
       );
       if (left.get() !== null) this.run.violate(`an erased consumer has an ${table} left`);
+      const since = sqlite.query(
+        `SELECT 1 FROM ${table} WHERE project_id || ':' || consumer_id = ? AND ${key} <= ?`,
+      );
+      for (const of of this.asked.until)
+        if (since.get(...of) !== null)
+          this.run.violate(`a consumer has an ${table} left from before it was erased`);
     }
   }
 

@@ -212,6 +212,12 @@ export const MUTANTS: readonly Mutant[] = [
     put: "",
   },
   {
+    name: "an erasure that is asked for while another of the consumer runs is that one",
+    file: "store/cleanup/erasures.ts",
+    find: "    const { last } = this.store.keys;\n",
+    put: "    const { last } = this.store.keys;\n    const all = this.list(projectId, Number.MAX_SAFE_INTEGER, 1000);\n    const running = all.find((one) => one.consumerId === consumerId && one.status === 'running');\n    if (running) return running;\n",
+  },
+  {
     name: "a link is let in while its consumer is erased",
     file: "store/resources/portal-links.ts",
     find: "AND last >= portal_link.id)",

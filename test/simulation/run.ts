@@ -6,6 +6,7 @@ import { openMemory } from "../kit/memory.ts";
 import { AttemptWatch } from "./attempt-watch.ts";
 import { Changes } from "./changes.ts";
 import { ClockJumps } from "./clock-jumps.ts";
+import type { Consumer } from "../../src/store/cleanup/erasures.ts";
 import { Erasures } from "./erasures.ts";
 import { newOutside } from "./outside.ts";
 import { Liveness } from "./liveness.ts";
@@ -285,8 +286,16 @@ export class Simulation {
       // What comes once it is answered is the consumer's new story, while it is still being erased.
       for (const ms of [0.5, 1, 2]) this.later(ms, () => this.publishing.publish(of));
       this.later(this.rng.below(3), () => void this.#changes.create(true, of).catch(this.refused));
+      // And whoever asks again, before that has come to its end, wants this gone too.
+      this.later(3 + this.rng.below(5), () => this.#eraseAgain(of));
     }
     if (this.rng.chance(0.3)) this.world.outside(this.rng.below(50), () => this.#crash());
+  }
+
+  #eraseAgain(of: Consumer): void {
+    if (this.receivers.calm || !this.erasures.isRunning(of)) return;
+    this.tally.erasedAgain++;
+    this.erasures.eraseConsumer(of);
   }
 
   #crash(): void {

@@ -67,6 +67,7 @@ export const MET_NAMES = [
   "byHandFull",
   "labelsForgotten",
   "headsForgotten",
+  "erasedAgain",
 ] as const;
 /** How often each bound was met. */
 export type Met = Record<(typeof MET_NAMES)[number], number>;

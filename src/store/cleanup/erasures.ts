@@ -55,11 +55,6 @@ export class Erasures {
     return this.#statements.list.all(projectId, before, count).map(toErasure);
   }
 
-  runningOf({ projectId, consumerId }: Consumer): Erasure | null {
-    const row = this.#statements.runningOf.get(projectId, consumerId);
-    return row ? toErasure(row) : null;
-  }
-
   /** The oldest one that runs of the first project with a key above this one. */
   firstRunning(afterProject: number): Erasure | null {
     const row = this.#statements.firstRunning.get(afterProject);
@@ -183,9 +178,6 @@ function prepare(sqlite: Store["sqlite"]) {
       "INSERT INTO erasure (id, project_id, consumer_id, status, last) VALUES (?, ?, ?, 'running', ?)",
     ),
     get: sqlite.prepare<Row, [number]>("SELECT * FROM erasure WHERE id = ?"),
-    runningOf: sqlite.prepare<Row, [number, string]>(
-      "SELECT * FROM erasure WHERE project_id = ? AND consumer_id = ? AND status = 'running'",
-    ),
     list: sqlite.prepare<Row, [number, number, number]>(
       "SELECT * FROM erasure WHERE project_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
     ),
