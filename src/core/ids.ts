@@ -118,6 +118,9 @@ export function speckDecrypt(keys: Int32Array, words: Words): void {
   for (let round = ROUNDS - 1; round >= 0; round--) speckUnround(words, keys[round] ?? 0);
 }
 
+/** What follows the prefix of an id, in either case. */
+const WRITTEN = /^[0-9A-Za-z]{26}$/;
+
 /** The digits as they are written. */
 const DIGITS = Buffer.from(ALPHABET, "latin1");
 
@@ -208,8 +211,10 @@ export class IdCodec {
 
   /** The key of an id, or null for what is no id of this kind and cell (letters count in either case). */
   decode(kind: IdKind, id: string): number | null {
-    const text = id.slice(kind.length + 1).toUpperCase();
-    if (text.length !== 26 || !id.startsWith(`${kind}_`)) return null;
+    const written = id.slice(kind.length + 1);
+    // Before upper case: that of a letter beyond ASCII, as of ſ, may be one of these.
+    if (!WRITTEN.test(written) || !id.startsWith(`${kind}_`)) return null;
+    const text = written.toUpperCase();
     const hidden = TIME_CHARS + CELL_CHARS;
     const left = readDigits(text.slice(hidden, hidden + 7));
     const right = readDigits(text.slice(hidden + 7));

@@ -69,7 +69,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
     const message = sign(parts.ids, endpoint, load, shaped.body, parts.now());
     // What is ours is done: from now on it is the destination that takes time.
     const until = parts.monotonic() + endpoint.timeoutSeconds * 1000;
-    const sending: Sending = { parts, endpoint, startedAt, began, until, asked: [] };
+    const sending: Sending = { parts, endpoint, startedAt, began, until, asked: { headers: [] } };
     const rendered = render(sending, kind, message);
     const request = rendered instanceof Promise ? await rendered : rendered;
     if ("code" in request) return sentMalformed(startedAt, request);
@@ -99,13 +99,16 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
       saysGone: response?.status === GONE,
       socketGone: sending.socketGone,
     };
-    return hideInFacts(sent, () => secretsOf(kind, endpoint, request.headers));
+    return hideInFacts(sent, () => secretsOf(kind, endpoint, request));
   } catch (error) {
     // Whatever is thrown, as by settings of another version, must not end the process: it serves others.
     parts.onBroken(endpoint, error);
     return sentMalformed(parts.dated(), UNREADABLE);
   }
 }
+
+/** What of a request carries credentials. */
+type Carried = Pick<OutgoingRequest, "headers" | "secrets">;
 
 /** An attempt whose message is signed. */
 interface Sending {
@@ -116,8 +119,8 @@ interface Sending {
   began: number;
   /** When its time is up, by the monotonic clock. */
   until: number;
-  /** Headers of the last request that had to be made before: for a token, or credentials. */
-  asked: OutgoingRequest["headers"];
+  /** The last request that had to be made before: for a token, or credentials. */
+  asked: Carried;
   /** When the last answer came, by the monotonic clock. */
   answeredAt?: number;
   /** See Sent. */
@@ -130,26 +133,22 @@ function elapsedMs({ parts, began, answeredAt = parts.monotonic() }: Sending): n
 }
 
 /**
- * Credentials that a server may repeat: what is stored, and what was made of it (`sent`: headers). What is
- * read in `config`, and the names of headers, which a signature lists, are none.
+ * Credentials that a server may repeat: what is stored, and what was made of it or granted for it, as it was
+ * sent. What is read in `config`, and the names of headers, which a signature lists, are none.
  */
-function secretsOf(
-  kind: DestinationKind,
-  endpoint: Endpoint,
-  sent: OutgoingRequest["headers"] = [],
-): Secrets {
+function secretsOf(kind: DestinationKind, endpoint: Endpoint, { headers, secrets = [] }: Carried): Secrets {
   const kept = credentialsOf(endpoint);
   if (kept.length === 0) return kept;
   const own = new Set(endpoint.headers.map(([, value]) => value));
-  const authorization = sent.filter(
+  const authorization = headers.filter(
     ([name, value]) => name.toLowerCase() === "authorization" && !own.has(value),
   );
   const open = new Set<unknown>([
     ...Object.values(endpoint.config),
-    ...sent.map(([name]) => name.toLowerCase()),
+    ...headers.map(([name]) => name.toLowerCase()),
   ]);
   const made = headerSecrets(authorization).filter((one) => !open.has(one));
-  return { kept, made: [...(kind.secrets?.(compiledOf(endpoint).config) ?? []), ...made] };
+  return { kept, made: [...(kind.secrets?.(compiledOf(endpoint).config) ?? []), ...secrets, ...made] };
 }
 
 /**
@@ -279,7 +278,7 @@ function render(sending: Sending, kind: DestinationKind, message: Message): Rend
     return { code: "body_too_large", detail };
   }
   const ask: Ask = async (request) => {
-    sending.asked = request.headers;
+    sending.asked = request;
     return requireAnswer(await transmit(sending, request));
   };
   const { parts, endpoint } = sending;

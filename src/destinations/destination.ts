@@ -63,6 +63,8 @@ export interface OutgoingRequest {
   body: Uint8Array;
   /** The URL's query is a credential: attempts show it as `***`. */
   secretQuery?: boolean;
+  /** What it was signed with beside `config`: credentials that were granted for a while. */
+  secrets?: readonly string[];
 }
 
 /** What a server said. */
@@ -171,7 +173,7 @@ export interface PolledKind extends KindRow {
 
 /** A kind that is pushed to. */
 export interface DestinationKind extends KindRow {
-  /** What was granted for these credentials (a session, a token) and must not be shown either. */
+  /** What is held for these credentials (a token, another spelling) and must not be shown either. */
   secrets?(config: DestinationConfig): readonly string[];
   /**
    * `config` with its credentials: one object for each version of the endpoint. Throws where the message

@@ -54,6 +54,16 @@ describe("an id", () => {
     expect(codec.decode("msg", `msg_${id.slice(4).toLowerCase()}`)).toBe(123_456_789);
   });
 
+  test("with a letter beyond ASCII is none, whatever that is in upper case", () => {
+    const key = Array.from({ length: 100 }, (_, at) => at).find((at) =>
+      codec.encode("msg", at).includes("S"),
+    );
+    const id = codec.encode("msg", key ?? 0);
+    expect(id).toContain("S");
+    expect(codec.decode("msg", id)).toBe(key ?? null);
+    expect(codec.decode("msg", id.replace("S", "ſ"))).toBeNull();
+  });
+
   test("of one kind is none of another", () => {
     const body = codec.encode("evt", 99).slice(4);
     for (const kind of ID_KINDS)

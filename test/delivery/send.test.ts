@@ -219,6 +219,53 @@ test("the signature by which credentials were asked for is hidden where the serv
   expect(Buffer.from(sent?.responseBody ?? []).toString()).toContain("not for");
 });
 
+test("what a request was signed with is hidden in its answer, also where others were granted meanwhile", async () => {
+  const s3: Endpoint = {
+    ...endpoint,
+    kind: "s3",
+    transformations: null,
+    config: { bucket: "bucket", region: "eu-central-1", role_arn: "arn:aws:iam::123456789012:role/sender" },
+    credentials: { access_key_id: "AKIAIOSFODNN7EXAMPLE", secret_access_key: "own-secret-access-key" },
+  };
+  let granted = 0;
+  const grantedAgain = Promise.withResolvers<void>();
+  const respond = (status: number, text: string, headers: [string, string][] = []): TransportResult => ({
+    kind: "response",
+    status,
+    headers,
+    body: new TextEncoder().encode(text),
+    truncated: false,
+  });
+  const grant = () => {
+    const [name, ends] = [`GRANTED-${++granted}`, new Date(Date.now() + 4 * 60_000).toISOString()];
+    if (granted === 2) setImmediate(grantedAgain.resolve);
+    return respond(
+      200,
+      `<AccessKeyId>ASIA-${name}</AccessKeyId><SecretAccessKey>SECRET-${name}</SecretAccessKey>` +
+        `<SessionToken>TOKEN-${name}</SessionToken><Expiration>${ends}</Expiration>`,
+    );
+  };
+  const sentTokens: string[] = [];
+  const parts = partsWith(async ({ url, headers }: TransportRequest) => {
+    if (url.hostname.startsWith("sts.")) return grant();
+    const [, token = ""] = headers.find(([name]) => name === "x-amz-security-token") ?? [];
+    // The second was signed with what is about to end, and is answered when the next is there.
+    if (sentTokens.push(token) === 2) await grantedAgain.promise;
+    return respond(403, `x-amz-security-token:${token} of ASIA-${token.slice(6)}`, [["x-echo", token]]);
+  });
+  for (let n = 0; n < 2; n++) {
+    const sent = await send(parts, s3, {
+      type: "a.b",
+      hops: 0,
+      body: new TextEncoder().encode("{}"),
+      delivery,
+    });
+    expect(Buffer.from(sent?.responseBody ?? []).toString()).toBe("x-amz-security-token:*** of ***");
+    expect(sent?.responseHeaders).toEqual([["x-echo", "***"]]);
+  }
+  expect([granted, sentTokens]).toEqual([2, ["TOKEN-GRANTED-1", "TOKEN-GRANTED-1"]]);
+});
+
 test("what an attempt waits for in our own turns is not taken from the destination's time", async () => {
   let clock = 0;
   const asked: TransportRequest[] = [];

@@ -288,8 +288,8 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
     const config = { ...proof.config };
     const renderWith = (headers: Message["headers"]) =>
       kind.request(config, messageAt(NOW_MS, { headers }), NOW_MS, askOf(proof), atOnce);
-    const own = (await renderWith([])).headers;
-    const granted = (kind.secrets?.(config) ?? []).filter((secret) => secret !== "");
+    const { headers: own, secrets: signedWith = [] } = await renderWith([]);
+    const granted = [...(kind.secrets?.(config) ?? []), ...signedWith].filter((secret) => secret !== "");
     const secrets = [...credentialsOf(proof), ...granted];
     const holding = own.filter(
       ([name, value]) => isCredentialHeader(name) || secrets.some((secret) => value.includes(secret)),

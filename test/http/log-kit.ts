@@ -14,6 +14,7 @@ import { makeSecret } from "../../src/core/signing.ts";
 import type { DeliveryAnswer } from "../../src/http/deliveries/shape.ts";
 import type { PublishedAnswer } from "../../src/http/events/shape.ts";
 import { allRoutes } from "../../src/http/routes.ts";
+import { authenticator } from "../../src/http/framework/authenticate.ts";
 import { createServer, type HttpServer } from "../../src/http/framework/server.ts";
 import type { Services } from "../../src/http/framework/services.ts";
 import { Eraser } from "../../src/maintenance/eraser.ts";
@@ -56,7 +57,10 @@ export class Api implements AsyncDisposable {
   readonly services: Services;
   /** Requests a second; 0: no limit. */
   readonly rateLimits = { publish: 0, management: 0 };
+  /** Beside them those who have a token of the database. */
   readonly callers = new Map<string, Caller>();
+  /** Every caller is looked up again each time. */
+  accessChanges = () => Number.NaN;
   /** What the disk waits for, from its next sync on. */
   diskWaitsFor: Promise<unknown> = Promise.resolve();
   readonly #dir = mkdtempSync(join(tmpdir(), "sealpost-api-"));
@@ -257,17 +261,19 @@ export class Api implements AsyncDisposable {
 
   #parts() {
     const { store, keptAnswers, audit } = this.data;
+    const authenticate = authenticator(this.data, this.clock.now);
     return {
       version: "1.2.3",
       baseUrl: "http://localhost",
-      authenticate: (token: string) => this.callers.get(token) ?? null,
+      authenticate: (token: string, isInWrite?: boolean) =>
+        this.callers.get(token) ?? authenticate(token, isInWrite),
       operatorToken: null,
       metricsToken: null,
       now: this.clock.now,
       onRejected: () => {},
       logRequest: () => {},
       logFailure: () => {},
-      accessChanges: () => Number.NaN,
+      accessChanges: () => this.accessChanges(),
       isDraining: () => false,
       writeFor: <T>(projectId: number | null, run: () => T) => store.writeFor(projectId, run),
       turns: store.turns,

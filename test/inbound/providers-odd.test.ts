@@ -359,6 +359,23 @@ describe("Contentful", () => {
 });
 
 describe("Meta", () => {
+  test("knows a message of Messenger or Instagram again by its id, and from its being taken back", async () => {
+    const told = async (message: object) => {
+      const entry = [{ id: "1", time: 1, messaging: [{ sender: { id: "2" }, message }] }];
+      const body = JSON.stringify({ object: "instagram", entry });
+      const request = jsonRequest(body, { "x-hub-signature-256": `sha256=${hexMac("s", body)}` });
+      const reception = await receive("instagram", request, materialOf(["s"]));
+      return reception.kind === "event" ? reception : null;
+    };
+    const [sent, again] = [await told({ mid: "m_1", text: "hi" }), await told({ mid: "m_1", text: "hi" })];
+    const takenBack = await told({ mid: "m_1", is_deleted: true });
+    expect(sent?.deliveryId).toStartWith("m_1|");
+    expect(again?.deliveryId).toBe(sent?.deliveryId ?? null);
+    expect(takenBack?.deliveryId).toStartWith("m_1|");
+    expect(takenBack?.deliveryId).not.toBe(sent?.deliveryId ?? null);
+    expect(sent?.dedupSeconds).toBeGreaterThan(86_400);
+  });
+
   test("tells the states of one message apart", async () => {
     const state = async (status: string) => {
       const value = { statuses: [{ id: "wamid.A", status }] };

@@ -32,11 +32,6 @@ export function credentialsOf(
   return session === null ? longTermOf(config) : session.credentials(message, now, ask);
 }
 
-/** What was granted and must not be shown either. */
-export function grantedSecrets(config: DestinationConfig): readonly string[] {
-  return sessionOf(config)?.secrets ?? [];
-}
-
 function longTermOf(config: DestinationConfig): AwsCredentials {
   const sessionToken = textOf(config, "session_token");
   return {
@@ -59,11 +54,6 @@ class RoleSession {
     private readonly config: DestinationConfig,
     private readonly roleArn: string,
   ) {}
-
-  get secrets(): readonly string[] {
-    const { accessKeyId, secretAccessKey, sessionToken = "" } = this.#held ?? {};
-    return [accessKeyId ?? "", secretAccessKey ?? "", sessionToken].filter(Boolean);
-  }
 
   credentials(message: Message, now: number, ask: Ask): AwsCredentials | Promise<AwsCredentials> {
     const held = this.#held;
@@ -128,7 +118,8 @@ class RoleSession {
     if (!accessKeyId || !secretAccessKey || !sessionToken || Number.isNaN(expiresAt)) {
       throw refusal("The answer holds no credentials.", false);
     }
-    return { accessKeyId, secretAccessKey, sessionToken, expiresAt };
+    const granted = [accessKeyId, secretAccessKey, sessionToken];
+    return { accessKeyId, secretAccessKey, sessionToken, granted, expiresAt };
   }
 }
 

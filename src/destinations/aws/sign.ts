@@ -9,6 +9,8 @@ export interface AwsCredentials {
   accessKeyId: string;
   secretAccessKey: string;
   sessionToken?: string;
+  /** What of these was granted, and must not be shown where a server repeats it. */
+  granted?: readonly string[];
 }
 
 export interface SigningScope {
@@ -45,7 +47,10 @@ function bytesOf(data: string | ArrayBuffer | ArrayBufferView): string | Uint8Ar
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
-/** The same request with `x-amz-date` and `authorization`, and `x-amz-security-token` where there is one. */
+/**
+ * The same request with `x-amz-date` and `authorization`, and `x-amz-security-token` where there is one. It
+ * names what it was signed with, as that may have been replaced when its answer comes.
+ */
 export async function signAws(request: OutgoingRequest, scope: SigningScope): Promise<OutgoingRequest> {
   const { method, url, headers, body } = request;
   const isS3 = scope.service === "s3";
@@ -69,7 +74,8 @@ export async function signAws(request: OutgoingRequest, scope: SigningScope): Pr
     { signingDate: new Date(scope.timestampSeconds * 1000) },
   );
   const { host: _transport, ...rest } = signed.headers;
-  return { method, url, headers: Object.entries(rest), body };
+  const { granted } = scope.credentials;
+  return { method, url, headers: Object.entries(rest), body, ...(granted && { secrets: granted }) };
 }
 
 /** Repeated names as a list. */

@@ -2,7 +2,6 @@ import { DELIVERED, firstOf, readObject, readText, rejected, UNEXPECTED } from "
 import { judgeRefusal, readCode, refusalOf } from "../aws/answers.ts";
 import { AWS_ERRORS, AWS_HEADERS, AWS_NOTES, awsFields, field } from "../aws/fields.ts";
 import { awsRequest, jsonHeaders, serviceUrlOf } from "../aws/request.ts";
-import { grantedSecrets } from "../aws/session.ts";
 import type { DestinationConfig, DestinationKind, Message } from "../destination.ts";
 import { jsonBytes, textOf } from "../requests.ts";
 
@@ -48,7 +47,6 @@ export const awsEventbridge: DestinationKind = {
   maxBytes: MAX_BYTES,
   routesByType: (config) => textOf(config, "detail_type") === null,
   protocolHeaders: AWS_HEADERS,
-  secrets: grantedSecrets,
   request(config, message, now, ask) {
     const call = {
       service: "events",

@@ -1,7 +1,6 @@
 import { judgeJson } from "../aws/answers.ts";
 import { AWS_ERRORS, AWS_HEADERS, AWS_NOTES, awsFields, field } from "../aws/fields.ts";
 import { awsRequest, jsonHeaders, serviceUrlOf } from "../aws/request.ts";
-import { grantedSecrets } from "../aws/session.ts";
 import type { DestinationKind } from "../destination.ts";
 import { base64, jsonBytes, textOf } from "../requests.ts";
 
@@ -42,7 +41,6 @@ export const awsKinesis: DestinationKind = {
   ],
   maxBytes: 10_485_760,
   protocolHeaders: AWS_HEADERS,
-  secrets: grantedSecrets,
   request(config, message, now, ask) {
     const call = {
       service: "kinesis",

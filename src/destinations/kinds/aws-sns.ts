@@ -3,7 +3,6 @@ import { judgeRefusal, readElement } from "../aws/answers.ts";
 import { AWS_ERRORS, AWS_HEADERS, AWS_NOTES, awsFields, field, GROUP_FIELD } from "../aws/fields.ts";
 import { groupOf, MESSAGE_BYTES_MAX, messageAttributes } from "../aws/messages.ts";
 import { awsRequest, serviceUrlOf } from "../aws/request.ts";
-import { grantedSecrets } from "../aws/session.ts";
 import type { DestinationConfig, DestinationKind, Message } from "../destination.ts";
 import { textOf } from "../requests.ts";
 
@@ -41,7 +40,6 @@ export const awsSns: DestinationKind = {
   ],
   maxBytes: MESSAGE_BYTES_MAX,
   protocolHeaders: AWS_HEADERS,
-  secrets: grantedSecrets,
   request(config, message, now, ask) {
     const call = {
       service: "sns",

@@ -11,7 +11,7 @@ import {
 } from "../aws/fields.ts";
 import { groupOf, MESSAGE_BYTES_MAX, messageAttributes } from "../aws/messages.ts";
 import { awsRequest, jsonHeaders } from "../aws/request.ts";
-import { grantedSecrets, serviceUrlIn } from "../aws/session.ts";
+import { serviceUrlIn } from "../aws/session.ts";
 import type { DestinationConfig, DestinationKind, Message } from "../destination.ts";
 import { jsonBytes, perConfig, textOf } from "../requests.ts";
 import { urlParts } from "../../transport/url-parts.ts";
@@ -58,7 +58,6 @@ export const awsSqs: DestinationKind = {
   ],
   maxBytes: MESSAGE_BYTES_MAX,
   protocolHeaders: AWS_HEADERS,
-  secrets: grantedSecrets,
   request(config, message, now, ask) {
     const call = {
       service: "sqs",

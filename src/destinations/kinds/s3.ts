@@ -10,7 +10,7 @@ import {
   NAME_PATTERN,
 } from "../aws/fields.ts";
 import { awsRequest } from "../aws/request.ts";
-import { domainOf, grantedSecrets } from "../aws/session.ts";
+import { domainOf } from "../aws/session.ts";
 import { type DestinationConfig, type DestinationKind, isSuccess } from "../destination.ts";
 import { namesByType, OBJECT_KEY_FIELDS, objectKeyOf, prefixOf } from "../object-key.ts";
 import { attributesOf, perConfig, textOf, withoutLastSlashes } from "../requests.ts";
@@ -51,7 +51,6 @@ export const s3: DestinationKind = {
   // And those by which stores that are compatible with S3 name the same things.
   protocolHeaders: [...AWS_HEADERS, "x-goog-*", "x-oss-*", "x-cos-*", "x-obs-*", "x-minio-*", "cf-*"],
   settableHeaders: ["x-amz-storage-class", "x-amz-server-side-encryption"],
-  secrets: grantedSecrets,
   request(config, message, now, ask) {
     const metadata = Object.entries(attributesOf(message)).map(
       ([name, value]) => [`x-amz-meta-${name}`, value] as const,

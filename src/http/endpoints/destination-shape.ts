@@ -51,7 +51,7 @@ export function newEndpointVariants(url: TSchema, common: TProperties): TSchema 
   const byUrl = variantOf("NewHttpEndpoint", "It is called by HTTP.", {
     kind,
     url,
-    config: Type.Optional(config),
+    config: Type.Optional(Type.Partial(config, { $id: "HttpConfigBesideUrl" })),
     ...common,
   });
   const byConfig = variantOf("NewHttpEndpointByConfig", "The same, as the other kinds are written.", {

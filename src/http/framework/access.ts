@@ -81,8 +81,8 @@ function isToken(token: string, expected: string | null): boolean {
   return expected !== null && timingSafeEqual(sha256(token), sha256(expected));
 }
 
-function authenticate(request: Request, parts: HttpParts): Caller {
-  const caller = parts.authenticate(bearerToken(request, KEY));
+function authenticate(request: Request, parts: HttpParts, isInWrite: boolean): Caller {
+  const caller = parts.authenticate(bearerToken(request, KEY), isInWrite);
   if (caller !== null && !("refused" in caller)) return caller;
   const detail = caller === null ? "This key is not known, has expired or was revoked." : caller.refused;
   throw new Problem("unauthenticated", detail, CHALLENGE);
@@ -100,9 +100,15 @@ function mayCall(caller: Caller, rule: AccessRule, method: string): boolean {
 
 /**
  * The caller of a request, or null where the route asks for none or for the operator.
- * Throws 401 `unauthenticated` or 403 `forbidden`.
+ * Throws 401 `unauthenticated` or 403 `forbidden`. `isInWrite` as in `HttpParts.authenticate`.
  */
-export function admit(access: Access, method: string, request: Request, parts: HttpParts): Caller | null {
+export function admit(
+  access: Access,
+  method: string,
+  request: Request,
+  parts: HttpParts,
+  isInWrite = false,
+): Caller | null {
   if (access === "none") return null;
   if (access === "operator") {
     requireOperator(request, parts.operatorToken);
@@ -116,7 +122,7 @@ export function admit(access: Access, method: string, request: Request, parts: H
     endpointSecret(request);
     return null;
   }
-  const caller = authenticate(request, parts);
+  const caller = authenticate(request, parts, isInWrite);
   if (mayCall(caller, RULES[access], method)) return caller;
   throw new Problem("forbidden", accessSentence(access, method));
 }

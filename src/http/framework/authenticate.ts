@@ -10,23 +10,31 @@ type Rights = Omit<Caller, "accountId" | "mode">;
 
 /**
  * Answers who a bearer token belongs to: null for nobody, `refused` with the reason for a suspended account.
+ * `isInWrite`: rows are asked too, as memory learns only after the fsync what this transaction has changed.
  */
 export function authenticator(
   data: Pick<Data, "tenants" | "portalLinks">,
   now: () => number,
-): (token: string) => Verdict {
-  return (token) => {
+): (token: string, isInWrite?: boolean) => Verdict {
+  return (token, isInWrite = false) => {
     if (!isWellFormedToken(token)) return null;
     const rights = token.startsWith("spl_") ? rightsOfLink(data, token) : rightsOfKey(data, token, now());
+    if (rights?.kind === "api_key" && isInWrite && !data.tenants.isStored(rights)) return null;
     const project = rights && data.tenants.project(rights.projectId);
-    return rights && project ? admit(data, project, rights) : null;
+    return rights && project ? admit(data, project, rights, isInWrite) : null;
   };
 }
 
-function admit({ tenants }: Pick<Data, "tenants">, project: Project, rights: Rights): Verdict {
+function admit(
+  { tenants }: Pick<Data, "tenants">,
+  project: Project,
+  rights: Rights,
+  isInWrite: boolean,
+): Verdict {
   const account = tenants.account(project.accountId);
   if (!account) return null;
-  if (account.suspended) return { refused: "This account is suspended. Ask the operator of this service." };
+  if (account.suspended || (isInWrite && tenants.isSuspendedInStore(account)))
+    return { refused: "This account is suspended. Ask the operator of this service." };
   return { ...rights, accountId: account.id, mode: project.mode };
 }
 

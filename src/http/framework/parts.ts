@@ -20,9 +20,12 @@ export interface HttpParts {
   version: string;
   /** Where the service is reached from outside. */
   baseUrl: string;
-  /** `refused` is the detail of the 401 (a suspended account); null: the token is not known. */
-  authenticate(token: string): Caller | { refused: string } | null;
-  /** Another number once a key was revoked, or an account changed. */
+  /**
+   * `refused` is the detail of the 401 (a suspended account); null: the token is not known. `isInWrite`: what
+   * the transaction that runs has written counts already.
+   */
+  authenticate(token: string, isInWrite?: boolean): Caller | { refused: string } | null;
+  /** Another number from the write on that revokes a key or changes an account. */
   accessChanges(): number;
   /** null: operator calls are off. */
   operatorToken: string | null;

@@ -163,8 +163,8 @@ export class RequestHandler implements RequestContext {
   commit(run: () => Answer): Promise<Answer> {
     return this.shared.parts.writeFor(this.caller?.projectId ?? null, () => {
       // The caller's key may be revoked, or its account suspended, since the request came: a body, or a name
-      // server of the caller's own, may take many seconds.
-      this.admitAgain();
+      // server of the caller's own, may take many seconds. This very transaction may have done so too.
+      this.admitAgain(true);
       const answer = run();
       const { audit } = this.prepared.route;
       if (typeof audit === "object") this.shared.parts.audit.add(auditEntry(audit, this, answer));
@@ -251,16 +251,16 @@ export class RequestHandler implements RequestContext {
   }
 
   /** Throws 401 or 403. */
-  private admit(): Caller | null {
+  private admit(isInWrite = false): Caller | null {
     const { access, method } = this.prepared.route;
     this.admittedAt = this.shared.parts.accessChanges();
-    return admit(access, method, this.request, this.shared.parts);
+    return admit(access, method, this.request, this.shared.parts, isInWrite);
   }
 
   /** The same, but for a key's expiry: a key is looked up again only after any key or link was changed. */
-  private admitAgain(): void {
+  private admitAgain(isInWrite = false): void {
     const isSame = this.shared.parts.accessChanges() === this.admittedAt;
-    if (!isSame || this.caller?.kind !== "api_key") this.admit();
+    if (!isSame || this.caller?.kind !== "api_key") this.admit(isInWrite);
   }
 
   private handle(): Answer | Promise<Answer> {

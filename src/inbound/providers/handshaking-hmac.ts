@@ -212,6 +212,8 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
         field("entry.*.changes.*.value.statuses.*.status"),
         bodyDigest,
       ),
+      // A message of Instagram that is taken back has the id of what it was.
+      all(field("entry.*.messaging.*.message.mid"), bodyDigest),
       bodyHash,
     ),
     verifiedWith: documentation("https://developers.facebook.com/docs/graph-api/webhooks/getting-started"),

@@ -57,7 +57,12 @@ export class Tenants {
   readonly #used = new Map<ApiKey, number>();
   readonly #listeners: ((changed: Account) => void)[] = [];
   readonly #saveUse;
-  /** Grows whenever a key may pass no more: it was revoked, or its account was changed. */
+  readonly #storedKey;
+  readonly #storedSuspension;
+  /**
+   * Grows whenever a key may pass no more, as it is revoked or its account changed: inside the write, for
+   * what shares the transaction, and when that is remembered.
+   */
   accessChanges = 0;
 
   constructor(
@@ -67,6 +72,10 @@ export class Tenants {
   ) {
     this.#saveUse = store.sqlite.prepare<void, [number, number]>(
       "UPDATE api_key SET last_used_at = ? WHERE id = ?",
+    );
+    this.#storedKey = store.sqlite.prepare<object, [number]>("SELECT 1 FROM api_key WHERE id = ?");
+    this.#storedSuspension = store.sqlite.prepare<object, [number]>(
+      "SELECT 1 FROM account WHERE id = ? AND suspended",
     );
     for (const row of db.select().from(account).all()) this.#keepAccount(row);
     for (const row of db.select().from(project).all()) this.rememberProject(row);
@@ -179,6 +188,7 @@ export class Tenants {
     if (!before) throw new Error("no such account");
     const made = { ...before, ...change };
     this.db.update(account).set(made).where(eq(account.id, id)).run();
+    this.accessChanges++;
     return { made, before };
   }
 
@@ -259,6 +269,16 @@ export class Tenants {
     return key;
   }
 
+  /** Inside a write: whether the key has its row, also where the same transaction has revoked it. */
+  isStored({ id }: Pick<ApiKey, "id">): boolean {
+    return this.#storedKey.get(id) !== null;
+  }
+
+  /** Inside a write: whether the account's row says so, also where the same transaction has changed it. */
+  isSuspendedInStore({ id }: Pick<Account, "id">): boolean {
+    return this.#storedSuspension.get(id) !== null;
+  }
+
   keysOf(projectId: number): ReadonlyShelf<ApiKey> {
     return this.#keysOf.of(projectId);
   }
@@ -266,6 +286,7 @@ export class Tenants {
   /** Inside a write; `forgetKey` afterwards. */
   deleteKey({ id }: ApiKey): void {
     this.db.delete(apiKey).where(eq(apiKey.id, id)).run();
+    this.accessChanges++;
   }
 
   /** Nothing with it passes from now on, nor what came with it before and is not written yet. */

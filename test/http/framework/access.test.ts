@@ -1,8 +1,10 @@
 /** Whoever may not call any more has no effect, also where the request began before. */
-import { expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { once } from "node:events";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { startApp, type TestApp } from "../../kit/app.ts";
+import { type Page, type Reply, startApi } from "../log-kit.ts";
 
 /** A POST whose body comes when `finish` is called; it answers the status. */
 async function beginPost(app: TestApp, path: string, token: string, json: unknown) {
@@ -65,4 +67,100 @@ test("a link that is revoked while its endpoint is tried makes none", async () =
   answer();
   expect((await creating).status).toBe(401);
   expect((await app.live.get("/v1/endpoints")).json["data"]).toEqual([]);
+});
+
+describe("a change that shares its transaction with the end of its caller's access, and comes behind it", () => {
+  const begin = async () => {
+    const api = await startApi();
+    api.accessChanges = () => api.data.tenants.accessChanges;
+    const { json } = await api.call("POST", "/v1/api-keys", { name: "k" });
+    const names = async () =>
+      (await api.get<Page<{ name: string }>>("/v1/event-types")).data.map(({ name }) => name);
+    /** All of them in one transaction, in this order. */
+    const together = async <Results extends unknown[]>(
+      ...calls: { [At in keyof Results]: () => Promise<Results[At]> }
+    ): Promise<Results> => {
+      const { store } = api.data;
+      const writes = spyOn(store, "writeFor");
+      const begun: Promise<unknown>[] = [];
+      await store.holdCommits(async () => {
+        for (const call of calls) {
+          begun.push(call());
+          while (writes.mock.calls.length < begun.length) await nextTurn();
+        }
+      });
+      writes.mockRestore();
+      return Promise.all(begun) as Promise<Results>;
+    };
+    const end = () => api[Symbol.asyncDispose]();
+    return {
+      api,
+      id: String(json["id"]),
+      key: String(json["key"]),
+      names,
+      together,
+      [Symbol.asyncDispose]: end,
+    };
+  };
+
+  test("is refused where the key was revoked", async () => {
+    await using begun = await begin();
+    const { api, id, key, names, together } = begun;
+    const create = (name: string) => () => api.call("POST", "/v1/event-types", { name }, key);
+    const replies = await together<Reply[]>(
+      create("before"),
+      () => api.call("DELETE", `/v1/api-keys/${id}`),
+      create("one"),
+      create("two"),
+    );
+    expect(replies.map(({ status }) => status)).toEqual([201, 204, 401, 401]);
+    expect(await names()).toEqual(["before"]);
+    const { data: log } = await api.get<Page<{ action: string }>>("/v1/audit");
+    expect(log[0]?.action).toBe("api_key.revoked");
+  });
+
+  test("is refused where the account was suspended", async () => {
+    await using begun = await begin();
+    const { api, key, names, together } = begun;
+    const { tenants, store } = api.data;
+    const accountId = api.callers.get("full")?.accountId ?? 0;
+    const suspend = () =>
+      store
+        .write(() => tenants.updateAccount(accountId, { suspended: true }))
+        .then(({ made }) => tenants.rememberAccount(made));
+    const link = await store.write(() =>
+      api.data.portalLinks.insert({
+        projectId: api.callers.get("full")?.projectId ?? 0,
+        consumerId: "ada",
+        manage: true,
+        create: true,
+        expiresAt: Number.MAX_SAFE_INTEGER,
+      }),
+    );
+    const [, byKey, byLink] = await together<[void, Reply, Reply]>(
+      suspend,
+      () => api.call("POST", "/v1/event-types", { name: "one" }, key),
+      () => api.call("POST", "/v1/endpoints", { kind: "poll", config: {} }, link.token),
+    );
+    expect([byKey.status, byLink.status]).toEqual([401, 401]);
+    expect(byKey.json.detail).toContain("suspended");
+    expect([await names(), (await api.get<Page<object>>("/v1/endpoints")).data]).toEqual([[], []]);
+  });
+
+  test("passes where the end of the access was rolled back", async () => {
+    await using begun = await begin();
+    const { api, key, names, together } = begun;
+    const { tenants, store } = api.data;
+    const rows = [...tenants.keysOf(api.callers.get("full")?.projectId ?? 0).below()];
+    const revoke = () =>
+      store.write(() => {
+        for (const row of rows) tenants.deleteKey(row);
+        throw new Error("rolled back");
+      });
+    const [refused, created] = await together<[unknown, Reply]>(
+      () => revoke().catch(String),
+      () => api.call("POST", "/v1/event-types", { name: "one" }, key),
+    );
+    expect([refused, created.status, await names()]).toEqual(["Error: rolled back", 201, ["one"]]);
+  });
 });

@@ -96,6 +96,14 @@ function media(operationId: string, role: "body" | number): Media {
   return found;
 }
 
+test("an endpoint by its url may have a config without one, as the service takes it", () => {
+  const { config } = named("#/components/schemas/NewHttpEndpoint").properties ?? {};
+  expect([Object.keys(follow(config ?? {}).properties ?? {}), follow(config ?? {}).required]).toEqual([
+    ["url"],
+    undefined,
+  ]);
+});
+
 test("the linter of OpenAPI finds nothing", async () => {
   const folder = mkdtempSync(join(tmpdir(), "sealpost-lint-"));
   const path = join(folder, "openapi.json");
