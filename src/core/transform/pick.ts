@@ -2,19 +2,24 @@ import { type Budget, stepsToCompare } from "../structures/budget.ts";
 import { INDEX, isObject, type Json, type JsonObject } from "../json/value.ts";
 import { EVERY, type Path } from "./path.ts";
 
+/** Trees that go on below a place. Those of one tree are made once, and not for each value that is met. */
+type Trees = readonly PathTree[];
+
 /** Paths with their common beginnings merged, so that one walk over the document serves all of them. */
 export interface PathTree {
   /** True where a path ends: the whole value is meant. */
   whole: boolean;
-  named: Map<string, PathTree>;
+  named: Map<string, Trees>;
   /** Those of `named` that an array's element may have. */
-  indexed: Map<number, PathTree>;
+  indexed: Map<number, Trees>;
   /** What follows a `*`. */
-  every: PathTree | null;
+  every: Trees;
 }
 
+const NO_TREES: Trees = [];
+
 function emptyTree(): PathTree {
-  return { whole: false, named: new Map(), indexed: new Map(), every: null };
+  return { whole: false, named: new Map(), indexed: new Map(), every: NO_TREES };
 }
 
 /** Merges the paths of a `pick` or an `omit`. */
@@ -29,41 +34,48 @@ export function treeOf(paths: readonly Path[]): PathTree {
 }
 
 function branch(tree: PathTree, name: string): PathTree {
-  if (name === EVERY) return (tree.every ??= emptyTree());
-  const next = tree.named.get(name) ?? emptyTree();
-  tree.named.set(name, next);
-  if (INDEX.test(name)) tree.indexed.set(Number(name), next);
+  const known = (name === EVERY ? tree.every : tree.named.get(name))?.[0];
+  if (known !== undefined) return known;
+  const next = emptyTree();
+  const below = [next];
+  if (name === EVERY) tree.every = below;
+  else tree.named.set(name, below);
+  if (INDEX.test(name)) tree.indexed.set(Number(name), below);
   return next;
 }
 
-const NO_TREES: readonly PathTree[] = [];
-
 /**
- * Steps that a list, each of its elements, and an object's field cost: it is looked at, and copied where
- * something changes below.
+ * Steps that a list or an object, an element, and a field cost: it is looked at, and copied where something
+ * changes below.
  */
+const WHOLE_STEPS = 4;
 const ELEMENT_STEPS = 4;
 const FIELD_STEPS = 8;
 
-/** For each index of an array the trees that go on below that element: both its index and `*` may name it. */
-function belowElements(trees: readonly PathTree[]): (index: number) => readonly PathTree[] {
-  const every = trees.flatMap((tree) => tree.every ?? []);
-  if (trees.every((tree) => tree.indexed.size === 0)) return () => every;
-  return (index) => {
-    const named = trees.flatMap((tree) => tree.indexed.get(index) ?? []);
-    return named.length === 0 ? every : [...every, ...named];
-  };
+function belowAny(trees: Trees): Trees {
+  const only = trees.length === 1 ? trees[0] : undefined;
+  return only?.every ?? trees.flatMap((tree) => tree.every);
+}
+
+/** The trees that go on below an element: `every`, which go on below each, and those that its index names. */
+function belowElement(trees: Trees, every: Trees, index: number): Trees {
+  const only = trees.length === 1 ? trees[0] : undefined;
+  const named = only
+    ? (only.indexed.get(index) ?? NO_TREES)
+    : trees.flatMap((tree) => tree.indexed.get(index) ?? NO_TREES);
+  if (named.length === 0) return every;
+  return every.length === 0 ? named : [...every, ...named];
 }
 
 /** Each tree looks the name of a field up. */
-function stepsOf(name: string, trees: readonly PathTree[]): number {
+function stepsOf(name: string, trees: Trees): number {
   return trees.length * (FIELD_STEPS + stepsToCompare(name.length));
 }
 
-function belowField(trees: readonly PathTree[], name: string): readonly PathTree[] {
-  if (trees.length > 1) return trees.flatMap((tree) => tree.named.get(name) ?? []);
-  const below = trees[0]?.named.get(name);
-  return below === undefined ? NO_TREES : [below];
+function belowField(trees: Trees, name: string): Trees {
+  const only = trees.length === 1 ? trees[0] : undefined;
+  if (only) return only.named.get(name) ?? NO_TREES;
+  return trees.flatMap((tree) => tree.named.get(name) ?? NO_TREES);
 }
 
 /**
@@ -71,28 +83,29 @@ function belowField(trees: readonly PathTree[], name: string): readonly PathTree
  * element that lacks the rest of its path becomes `{}`, and `*` over an empty array keeps it. What comes once
  * the budget is used up means nothing.
  */
-export function pickFrom(value: Json, trees: readonly PathTree[], budget: Budget): Json | undefined {
+export function pickFrom(value: Json, trees: Trees, budget: Budget): Json | undefined {
   if (trees.some((tree) => tree.whole)) return value;
   if (Array.isArray(value)) return pickElements(value, trees, budget);
   return isObject(value) ? pickFields(value, trees, budget) : undefined;
 }
 
-function pickElements(array: Json[], trees: readonly PathTree[], budget: Budget): Json | undefined {
+function pickElements(array: Json[], trees: Trees, budget: Budget): Json | undefined {
+  budget.stepsLeft -= WHOLE_STEPS * trees.length;
+  const every = belowAny(trees);
+  if (array.length === 0) return every.length > 0 ? [] : undefined;
   const kept: Json[] = [];
-  budget.stepsLeft -= ELEMENT_STEPS * trees.length;
-  const belowIndex = belowElements(trees);
-  for (const [index, element] of array.entries()) {
+  for (let index = 0; index < array.length; index++) {
     budget.stepsLeft -= ELEMENT_STEPS * trees.length;
     if (budget.stepsLeft < 0) break;
-    const below = belowIndex(index);
-    if (below.length > 0) kept.push(pickFrom(element, below, budget) ?? {});
+    const below = belowElement(trees, every, index);
+    if (below.length > 0) kept.push(pickFrom(array[index] ?? null, below, budget) ?? {});
   }
-  const keepsEmpty = array.length === 0 && trees.some((tree) => tree.every !== null);
-  return kept.length > 0 || keepsEmpty ? kept : undefined;
+  return kept.length > 0 ? kept : undefined;
 }
 
-function pickFields(object: JsonObject, trees: readonly PathTree[], budget: Budget): Json | undefined {
+function pickFields(object: JsonObject, trees: Trees, budget: Budget): Json | undefined {
   const kept: [string, Json][] = [];
+  budget.stepsLeft -= WHOLE_STEPS * trees.length;
   for (const [name, value] of Object.entries(object)) {
     budget.stepsLeft -= stepsOf(name, trees);
     if (budget.stepsLeft < 0) break;
@@ -107,23 +120,25 @@ function pickFields(object: JsonObject, trees: readonly PathTree[], budget: Budg
  * All but what the paths name; undefined where they name the whole value. Elements close up; what is
  * untouched is shared.
  */
-export function omitFrom(value: Json, trees: readonly PathTree[], budget: Budget): Json | undefined {
+export function omitFrom(value: Json, trees: Trees, budget: Budget): Json | undefined {
   if (trees.some((tree) => tree.whole)) return undefined;
   if (trees.length === 0 || budget.stepsLeft < 0) return value;
   if (Array.isArray(value)) return omitElements(value, trees, budget);
   return isObject(value) ? omitFields(value, trees, budget) : value;
 }
 
-function omitElements(array: Json[], trees: readonly PathTree[], budget: Budget): Json {
-  budget.stepsLeft -= ELEMENT_STEPS * trees.length * (1 + array.length);
-  const belowIndex = belowElements(trees);
-  const left = array.map((element, index) => omitFrom(element, belowIndex(index), budget));
+function omitElements(array: Json[], trees: Trees, budget: Budget): Json {
+  budget.stepsLeft -= trees.length * (WHOLE_STEPS + ELEMENT_STEPS * array.length);
+  if (array.length === 0) return array;
+  const every = belowAny(trees);
+  const left = array.map((element, index) => omitFrom(element, belowElement(trees, every, index), budget));
   if (left.every((element, index) => element === array[index])) return array;
   return left.filter((element) => element !== undefined);
 }
 
-function omitFields(object: JsonObject, trees: readonly PathTree[], budget: Budget): Json {
+function omitFields(object: JsonObject, trees: Trees, budget: Budget): Json {
   const names = Object.keys(object);
+  budget.stepsLeft -= WHOLE_STEPS * trees.length;
   for (const name of names) budget.stepsLeft -= stepsOf(name, trees);
   if (budget.stepsLeft < 0 || !names.some((name) => belowField(trees, name).length > 0)) return object;
   let changed = false;

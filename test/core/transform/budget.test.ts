@@ -54,6 +54,20 @@ describe("the largest event", () => {
     expect(tested.mock.calls.length).toBeLessThan(1000);
   });
 
+  test("nothing is made anew for each list of a list", () => {
+    const body: Json = { data: { x: Array.from({ length: 1000 }, () => [[], [1]]) } };
+    using joined = spyOn(Array.prototype, "flatMap");
+    using walked = spyOn(Array.prototype, "entries");
+    for (const op of ["pick", "omit"])
+      expect(apply([{ op, paths: ["data.x.*.*.a", "data.x.*.*.b"] }], body).ok).toBe(true);
+    expect(joined.mock.calls.length + walked.mock.calls.length).toBeLessThan(100);
+  });
+
+  test.each([[[]], [{}]])("of very many %p each costs steps", (empty) => {
+    const body: Json = { data: { x: Array.from({ length: 340_000 }, () => empty) } };
+    for (const op of ["pick", "omit"]) expect(apply([{ op, paths: ["data.x.*.a"] }], body)).toEqual(TOO_MANY);
+  });
+
   test("32 operations beside what is large cost nothing", () => {
     const body: Json = { data: { large: wide, small: { a: 1 } } };
     const reshape = times(32, (at) => ({
