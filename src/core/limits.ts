@@ -309,7 +309,7 @@ export const LIMITS = {
   transformationStepsMax: {
     value: 2_000_000,
     unit: "count",
-    why: "What all operations on one delivery may copy, some 30 ms: about 250,000 fields, or a million elements.",
+    why: "What all operations on one delivery may copy, some 30 ms: about 250,000 fields, lists or objects, or 500,000 elements.",
   },
   schemaBytesMax: {
     value: 32 * KIB,
@@ -330,7 +330,7 @@ export const LIMITS = {
   compiledSchemasBytesMax: {
     value: 128 * MIB,
     unit: "bytes",
-    why: "Compiled schemas, over all projects, of the types that were used last; the others are compiled again when an event of theirs comes. The heaviest takes some 6 MB, most some 50 KB.",
+    why: "Compiled schemas, over all projects, of the types that were used last; the others are compiled again when an event of theirs comes. The heaviest takes some 20 MB, most some 50 KB.",
   },
   compiledTransformationsBytesMax: {
     value: 64 * MIB,

@@ -64,17 +64,15 @@ const REF_ALONE: readonly KeywordCompiler[] = [logic.compileRef];
 /** What a part of a schema, and a state of a pattern, takes in memory, about. */
 const NODE_BYTES = 1300;
 const STATE_BYTES = 125;
-/** Of a text with characters beyond Latin-1. */
-const CHARACTER_BYTES = 2;
 
 /** Compiles one document: its schemas to nodes, then its references to the nodes that they mean. */
 export class SchemaCompiler implements SchemaHost {
   readonly faults: Fault[] = [];
   readonly room = { statesLeft: limit("patternStatesMax") };
-  readonly #nodes = new Map<string, SchemaNode>();
+  readonly #nodes: SchemaNode[] = [];
+  /** By the object itself: a pointer may hold a long name, which would be written out for each node below. */
+  readonly #ofObject = new Map<JsonObject, SchemaNode>();
   readonly #references: ReferenceTable;
-  /** Characters of the pointers of all nodes: a long name stands in that of each below it. */
-  #pointerLength = 0;
   readonly #pending: { from: SchemaNode; keyword: string; uri: string; reference: Reference }[] = [];
 
   constructor(
@@ -87,8 +85,8 @@ export class SchemaCompiler implements SchemaHost {
   /** What all that was compiled takes in memory, about. */
   get weight(): number {
     const states = limit("patternStatesMax") - this.room.statesLeft;
-    const nodes = NODE_BYTES * this.#nodes.size + CHARACTER_BYTES * this.#pointerLength;
-    return weightOf(this.document) + nodes + STATE_BYTES * states;
+    const own = NODE_BYTES * this.#nodes.length + this.#references.length;
+    return weightOf(this.document) + own + STATE_BYTES * states;
   }
 
   compileDocument(): SchemaNode {
@@ -96,7 +94,7 @@ export class SchemaCompiler implements SchemaHost {
     for (let next = this.#pending.shift(); next !== undefined; next = this.#pending.shift()) {
       next.reference.target = this.#findTarget(next.uri, next.from, next.keyword);
     }
-    const endless = findEndless(this.#nodes.values());
+    const endless = findEndless(this.#nodes);
     if (endless !== null)
       this.#refuse(endless.pointer, "This schema refers to itself without going into the data.");
     return root;
@@ -108,18 +106,23 @@ export class SchemaCompiler implements SchemaHost {
   }
 
   compile(source: Json, pointer: string, resource: Resource): SchemaNode {
-    const known = this.#nodes.get(pointer);
+    const known = this.#knownNode(source);
     if (known !== undefined) return known;
     const node: SchemaNode = { pointer, checks: [], resource, collects: false, inPlace: [] };
-    this.#nodes.set(pointer, node);
-    this.#pointerLength += pointer.length;
+    this.#nodes.push(node);
+    if (isObject(source)) this.#ofObject.set(source, node);
     if (source === false) node.checks.push((_value, run) => run.fail("Nothing is allowed here."));
     else if (isObject(source)) this.#compileObject(source, node);
     else if (source !== true) this.#refuse(pointer, "A schema is an object, true or false.");
     return node;
   }
 
+  #knownNode(source: Json): SchemaNode | undefined {
+    return isObject(source) ? this.#ofObject.get(source) : undefined;
+  }
+
   #compileObject(source: JsonObject, node: SchemaNode): void {
+    if (Object.keys(source).length === 0) return;
     const part = new SchemaPart(this, source, node);
     const isRefAlone = this.dialect === "draft-07" && part.get("$ref") !== undefined;
     if (!isRefAlone) this.#references.identify(part);
@@ -165,7 +168,7 @@ export class SchemaCompiler implements SchemaHost {
     let around = resource;
     for (const name of fragment.split("/").slice(1).map(unescapeName)) {
       if (value === undefined) return null;
-      around = this.#nodes.get(pointer)?.resource ?? around;
+      around = this.#knownNode(value)?.resource ?? around;
       value = childOf(value, name);
       pointer = childPointer(pointer, name);
     }

@@ -25,6 +25,11 @@ export class ReferenceTable {
     return resource;
   }
 
+  /** Characters of the URIs of all resources: each holds what it is relative to. */
+  get length(): number {
+    return [...this.#resources.keys()].reduce((sum, uri) => sum + uri.length, 0);
+  }
+
   /** Reads a schema's own names, `$id` and anchors, and moves its node into the resource that it begins. */
   identify(part: SchemaPart): void {
     const id = part.text("$id");

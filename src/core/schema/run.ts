@@ -12,7 +12,7 @@ export type Check = (value: Json, run: Run, seen: Seen | null) => boolean;
 
 /** One compiled schema or sub-schema. */
 export interface SchemaNode {
-  /** Its JSON Pointer in the document. */
+  /** Its JSON Pointer in the document, joined of its parents' and written out only where a fault tells it. */
   pointer: string;
   checks: Check[];
   /** The nearest schema around it with an `$id`, or the whole document. */

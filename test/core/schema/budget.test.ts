@@ -1,5 +1,6 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import type { Json } from "../../../src/core/json/value.ts";
+import { limit } from "../../../src/core/limits.ts";
 import { compileSchema } from "../../../src/core/schema/schema.ts";
 
 /** Schemas and data made to be slow. The budget is counted in steps, so these end alike on every machine. */
@@ -224,13 +225,56 @@ test("many references into a schema below a long name do not walk to it each", (
   expect(lengths.reduce((sum, length) => sum + length, 0)).toBeLessThan(10 * longText.length);
 });
 
-test("a name is weighed in each pointer that it stands in", () => {
-  const nodes = 100;
-  const compiled = (name: string) =>
-    compileSchema({ properties: { [name]: { allOf: listOf(nodes, () => true) } } });
-  const [short, long] = [compiled("a"), compiled("a".repeat(10_000))];
-  const grown = long.ok && short.ok ? long.schema.weight - short.schema.weight : 0;
-  expect(grown).toBeGreaterThan(nodes * 10_000);
+/** Characters of all keys that maps are asked for meanwhile. */
+function keyLengths(work: () => void): number {
+  using got = spyOn(Map.prototype, "get");
+  using set = spyOn(Map.prototype, "set");
+  work();
+  const keys: unknown[] = [...got.mock.calls, ...set.mock.calls].map(([key]) => key);
+  return keys.reduce<number>((sum, key) => sum + (typeof key === "string" ? key.length : 0), 0);
+}
+
+test("a long name is not written out for each of the schemas below it", () => {
+  const below = listOf(800, () => ({ type: "string" }));
+  const schema = { properties: { [longText]: { allOf: below } } };
+  expect(keyLengths(() => expect(compileSchema(schema).ok).toBe(true))).toBeLessThan(5 * longText.length);
+});
+
+test("a reference of very many names is left at the first that leads nowhere", () => {
+  const names = "/a".repeat(16_340);
+  const length = keyLengths(() => expect(compileSchema({ $ref: `#${names}` }).ok).toBe(false));
+  expect(length).toBeLessThan(names.length);
+});
+
+test("a schema that says nothing is asked for no keywords", () => {
+  using asked = spyOn(Object, "hasOwn");
+  expect(compileSchema({ anyOf: listOf(1000, () => ({})) }).ok).toBe(true);
+  expect(asked.mock.calls.length).toBeLessThan(1000);
+});
+
+describe("the cache has room for several of the heaviest schemas", () => {
+  const weightOf = (schema: Json): number => {
+    const compiled = compileSchema(schema);
+    if (!compiled.ok) throw new Error(JSON.stringify(compiled.faults[0]));
+    return compiled.schema.weight;
+  };
+  const longId = (length: number): Json => ({
+    $id: `https://example.com/${longText.slice(0, 14_000)}/`,
+    items: { anyOf: listOf(length, (index) => ({ $id: `${index}` })) },
+  });
+  const heaviest: [string, Json][] = [
+    ["of empty schemas", { anyOf: listOf(10_880, () => ({})) }],
+    ["of schemas below a long name", { properties: { [longText]: { anyOf: listOf(5500, () => ({})) } } }],
+    ["of URIs below a long one", longId(1200)],
+  ];
+
+  test.each(heaviest)("%s", (_name, schema) => {
+    expect(weightOf(schema)).toBeLessThan(limit("compiledSchemasBytesMax") / 5);
+  });
+
+  test("a URI is weighed in each that is relative to it", () => {
+    expect(weightOf(longId(1000)) - weightOf(longId(500))).toBeGreaterThan(500 * 14_000);
+  });
 });
 
 describe("what is large but honest is judged", () => {

@@ -153,9 +153,9 @@ describe("refused when saved", () => {
   }
 
   test("patterns that are too large only together", () => {
-    const one = { pattern: "^.{1,2000}$" };
-    expect(compileSchema({ allOf: [one, one] }).ok).toBe(true);
-    expect(compileSchema({ allOf: Array.from({ length: 10 }, () => one) }).ok).toBe(false);
+    const all = (length: number) => ({ allOf: Array.from({ length }, () => ({ pattern: "^.{1,2000}$" })) });
+    expect(compileSchema(all(2)).ok).toBe(true);
+    expect(compileSchema(all(10)).ok).toBe(false);
   });
 
   test("the name of a patternProperties entry", () => {
