@@ -36,7 +36,12 @@ export class Replays {
     const known = this.run.rng.chance(0.8) ? delivery : null;
     if (known === null) this.run.outside.renewed.add(`${event.id}:${endpoint.id}`);
     const toPark = outlet.endpointsToPark([endpoint]);
-    const written = data.store.write(() => replayOne(data, actors.clock, event, endpoint, known, toPark));
+    const written = data.store.write(() => {
+      const current = data.endpoints.current(endpoint.id);
+      // Asked again, as the API does: it may be another consumer's by now.
+      if (!current || !mayGet(current, event)) return null;
+      return replayOne(data, actors.clock, event, endpoint, known, toPark);
+    });
     void written.then((replayed) => {
       if (replayed === null) return;
       this.run.outside.touched.add(replayed.delivery.id);

@@ -1,3 +1,4 @@
+import type { Attempt } from "../../src/core/model.ts";
 import type { Simulation } from "./run.ts";
 
 interface Asked {
@@ -8,8 +9,8 @@ interface Asked {
 }
 
 /**
- * Retries by hand: what was answered is made or called off; what was called off, or refused, is
- * not made later; and nothing is made of an account that is suspended, or at an endpoint that is closed.
+ * Retries by hand: what was answered is made or called off, or has arrived; what was called off, or refused,
+ * is not made later; and nothing is made of an account that is suspended, or at an endpoint that is closed.
  */
 export class RetryWatch {
   /** By delivery; without those that may have been called off since. */
@@ -90,7 +91,9 @@ export class RetryWatch {
     const { attempts, deliveries } = this.run.process.data;
     if (!asked?.isAnswered || deliveries.get(id) === null) return;
     const made = [...attempts.ofDelivery(id, Number.MAX_SAFE_INTEGER, 1000)];
-    if (!made.some((attempt) => attempt.trigger === "manual" && attempt.id > asked.after))
+    // What has arrived as it was scheduled, before the retry could be made, needs none.
+    const isDone = ({ trigger, outcome }: Attempt) => trigger === "manual" || outcome === "delivered";
+    if (!made.some((attempt) => attempt.id > asked.after && isDone(attempt)))
       this.run.violate("a retry by hand was answered, and neither made nor called off");
   }
 
