@@ -96,6 +96,7 @@ export const delivery = sqliteTable(
   },
   (t) => [
     index("delivery_replayed").on(t.event_id).where(sql`origin IN (1, 3)`),
+    index("delivery_replayed_to").on(t.event_id, t.endpoint_id).where(sql`origin IN (1, 3)`),
     index("delivery_held").on(t.due).where(sql`due IS NOT NULL AND queue_order IS NULL`),
     index("delivery_parked").on(t.endpoint_id, t.queue_order).where(sql`queue_order IS NOT NULL`),
     index("delivery_parked_by_id").on(t.endpoint_id).where(sql`queue_order IS NOT NULL`),
