@@ -143,7 +143,7 @@ export const LIMITS = {
   endpointsOfProjectBytesMax: {
     value: 256 * MIB,
     unit: "bytes",
-    why: "Settings of all endpoints of a project, as they weigh in memory: each part of a filter or of a list some 100 bytes beside its text. An ordinary endpoint weighs 1 KB.",
+    why: "Settings of all endpoints of a project, as they weigh in memory: each part of a filter or of a list some 100 bytes beside its text, each of its event types some 500. An ordinary endpoint weighs 1 KB.",
   },
   endpointsOfConsumerBytesMax: {
     value: 32 * MIB,

@@ -69,3 +69,10 @@ test("a consumer has a share of that", async () => {
   expect((await give("dora")).status).toBe(200);
   expect((await give(null)).status).toBe(200);
 });
+
+test("each event type weighs what its place in the routes takes", async () => {
+  setLimit("endpointsOfConsumerBytesMax", 50_000);
+  const types = (count: number) => Array.from({ length: count }, (_, n) => `t${n}.x`);
+  expectFault(await post({ consumer_id: "emil", event_types: types(100) }), "");
+  expect((await post({ consumer_id: "emil", event_types: types(80) })).status).toBe(201);
+});
