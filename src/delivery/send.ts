@@ -5,7 +5,7 @@ import { limit } from "../core/limits.ts";
 import type { AttemptFacts, Endpoint } from "../core/model.ts";
 import { readRetryAfter, slowsEndpoint } from "../core/retry.ts";
 import { signatureHeader } from "../core/signing.ts";
-import type { Turns } from "../core/structures/turn-queue.ts";
+import { isHeavy, type Turns } from "../core/structures/turn-queue.ts";
 import type { Load } from "../core/waiting.ts";
 import {
   type Answer,
@@ -71,7 +71,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
     const until = parts.monotonic() + endpoint.timeoutSeconds * 1000;
     const sending: Sending = { parts, endpoint, startedAt, began, until, asked: { headers: [] } };
     const rendered = render(sending, kind, message);
-    const request = rendered instanceof Promise ? await rendered : rendered;
+    const request = rendered instanceof Promise ? await waited(sending, rendered, shaped.body) : rendered;
     if ("code" in request) return sentMalformed(startedAt, request);
     if (request instanceof Unprepared) {
       const sent = sentUnprepared(request, sending, message);
@@ -301,6 +301,20 @@ function render(sending: Sending, kind: DestinationKind, message: Message): Rend
   } catch (error) {
     return reasonOf(error);
   }
+}
+
+/**
+ * Very many may wait for one token, and get it in one turn: a heavy request has a turn of its own then. What
+ * it waits for that is ours.
+ */
+async function waited(sending: Sending, rendered: Promise<Rendered>, body: Uint8Array): Promise<Rendered> {
+  const { parts, endpoint } = sending;
+  const request = await rendered;
+  if (!isHeavy(body.length)) return request;
+  const since = parts.monotonic();
+  await parts.turnsOf(endpoint.projectId).giveWay(body.length);
+  sending.until += parts.monotonic() - since;
+  return request;
 }
 
 function requireAnswer(result: TransportResult): Answer {

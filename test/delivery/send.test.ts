@@ -1,6 +1,6 @@
 /** One attempt, with a transport and clocks of the test's own (src/delivery/send.ts). */
 import { generateKeyPairSync } from "node:crypto";
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { untriedDelivery } from "../../src/core/delivery.ts";
 import { IdCodec } from "../../src/core/ids.ts";
 import type { Endpoint } from "../../src/core/model.ts";
@@ -177,6 +177,29 @@ test("what is done with answers that come in one turn of the loop is shared over
   });
   expect(await Promise.all(attempts)).toEqual(Array<number>(7).fill(0));
   expect(perTurn).toEqual(Array<number>(7).fill(1));
+});
+
+test("heavy requests that waited for one token have a turn of their own each", async () => {
+  const body = new Uint8Array(100_000);
+  const load = { type: "a.b", hops: 0, body, delivery };
+  const token = new TextEncoder().encode('{"access_token":"a","expires_in":3600}');
+  const answer = { kind: "response", status: 200, headers: [], truncated: false } as const;
+  let own = 0;
+  const sentIn: number[] = [];
+  const parts = partsWith(({ url }) => {
+    if (url.hostname !== "tokens.example") sentIn.push(own);
+    return Promise.resolve({ ...answer, body: url.hostname === "tokens.example" ? token : new Uint8Array() });
+  });
+  const turns = parts.turnsOf(endpoint.projectId);
+  using given = spyOn(turns, "giveWay").mockImplementation(async (bytes) => {
+    if ((bytes ?? 0) >= body.length) await turns.ownTurn();
+    own++;
+  });
+  const credentials = { service_account_json: serviceAccount("https://tokens.example/token") };
+  const config = { project_id: "p-12345", topic: "topic" };
+  const pubsub: Endpoint = { ...endpoint, kind: "gcp_pubsub", transformations: null, config, credentials };
+  await Promise.all(Array.from({ length: 4 }, () => send({ ...parts, turnsOf: () => turns }, pubsub, load)));
+  expect([given.mock.calls.length, new Set(sentIn).size]).toEqual([4, 4]);
 });
 
 test("what waits for the pool is given up where the process stops", async () => {

@@ -64,8 +64,9 @@ export const gcpPubsub: DestinationKind = {
   addresses: tokenAddressesOf,
   secrets: tokenSecrets,
   async request(config, message, now, ask, inPool) {
-    const authorization = await bearerOf(config, SCOPE, now, ask, inPool);
+    // Before the wait: all that wait for one token go on in one turn of the loop.
     const body = jsonBytes({ messages: [{ data: base64(message.body), attributes: attributesOf(message) }] });
+    const authorization = await bearerOf(config, SCOPE, now, ask, inPool);
     const headers = headersWith(
       [
         ["content-type", "application/json"],
