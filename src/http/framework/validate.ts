@@ -9,7 +9,7 @@ type Noun = "field" | "parameter";
 
 /**
  * Tells the faults of a value, each with its JSON Pointer: all, or only those of lists and objects that are
- * too long.
+ * too long, and of lists that have an entry twice.
  */
 export type Validator = (value: unknown) => Fault[];
 
@@ -19,33 +19,66 @@ export type Validator = (value: unknown) => Fault[];
  */
 export function compileValidator(schema: TSchema, noun: Noun = "field"): Validator {
   requireBounds(schema);
-  const check = TypeCompiler.Compile(schema);
+  const hashless = withoutUnique(schema);
+  const check = TypeCompiler.Compile(hashless);
   return (value) => {
-    if (check.Check(value)) return [];
-    const tooLong: Fault[] = [];
-    addTooLong(schema, value, "", tooLong);
-    return tooLong.length > 0 ? tooLong : collectFaults(check.Errors(value), noun);
+    const isRight = check.Check(value);
+    if (isRight && hashless === schema) return [];
+    const ofLists: Fault[] = [];
+    addOfLists(schema, value, "", ofLists);
+    return isRight || ofLists.length > 0 ? ofLists : collectFaults(check.Errors(value), noun);
   };
 }
 
 /**
- * Notes the lists and objects that are longer than they may be, before anything else is asked of them:
- * `Errors` goes through all of such a list, and compares its entries.
+ * The schema without the `uniqueItems` of what `addOfLists` looks at, itself where there are none: TypeBox
+ * hashes each byte of each entry in BigInt.
  */
-function addTooLong(schema: TSchema, value: unknown, pointer: string, faults: Fault[]): void {
+function withoutUnique(schema: TSchema): TSchema {
+  const parts: Record<string, unknown> = {};
+  const only = onlyVariant(schema);
+  if (only !== null) {
+    const loose = withoutUnique(only);
+    const variants = schema.anyOf as TSchema[];
+    if (loose !== only) parts["anyOf"] = variants.map((variant) => (variant === only ? loose : variant));
+  }
+  if (schema.type === "array") {
+    const loose = withoutUnique(schema.items as TSchema);
+    if (loose !== schema.items) parts["items"] = loose;
+    if (schema.uniqueItems) Object.assign(parts, { uniqueItems: false, isToldApart: true });
+  }
+  const fields = Object.entries((schema.properties as TProperties | undefined) ?? {});
+  const loose = fields.map(([name, field]) => [name, withoutUnique(field)] as const);
+  if (loose.some(([, field], at) => field !== fields[at]?.[1]))
+    parts["properties"] = Object.fromEntries(loose);
+  return Object.keys(parts).length === 0 ? schema : { ...schema, ...parts };
+}
+
+/** The variant besides null, where there is one alone. */
+function onlyVariant(schema: TSchema): TSchema | null {
   const [only, ...others] = ((schema.anyOf ?? []) as TSchema[]).filter(({ type }) => type !== "null");
-  if (only !== undefined && others.length === 0) addTooLong(only, value, pointer, faults);
+  return only !== undefined && others.length === 0 ? only : null;
+}
+
+/**
+ * Notes the lists and objects that are longer than they may be, before anything else is asked of them, as
+ * `Errors` goes through all of such a list; and the lists that have an entry twice and may not.
+ */
+function addOfLists(schema: TSchema, value: unknown, pointer: string, faults: Fault[]): void {
+  const only = onlyVariant(schema);
+  if (only !== null) addOfLists(only, value, pointer, faults);
   if (Array.isArray(value) && schema.type === "array" && schema.maxItems !== undefined) {
-    if (value.length > schema.maxItems)
+    const isTooLong = value.length > schema.maxItems;
+    if (isTooLong || (schema.uniqueItems && new Set(value).size < value.length))
       faults.push({ pointer, detail: `Expected ${expectation(schema, value)}.` });
     else
       for (const [at, element] of value.entries())
-        addTooLong(schema.items as TSchema, element, childPointer(pointer, at), faults);
+        addOfLists(schema.items as TSchema, element, childPointer(pointer, at), faults);
   } else if (isObject(value)) {
     if (schema.maxProperties !== undefined && Object.keys(value).length > schema.maxProperties)
       faults.push({ pointer, detail: `Expected ${expectation(schema, value)}.` });
     for (const [name, part] of Object.entries((schema.properties as TProperties | undefined) ?? {}))
-      if (Object.hasOwn(value, name)) addTooLong(part, value[name], childPointer(pointer, name), faults);
+      if (Object.hasOwn(value, name)) addOfLists(part, value[name], childPointer(pointer, name), faults);
   }
 }
 
@@ -129,7 +162,7 @@ function expectation(schema: TSchema, value?: unknown): string {
     case "boolean":
       return "true or false";
     case "array":
-      return `a list${span(schema.minItems, schema.maxItems, "entries")}${schema.uniqueItems ? ", none twice" : ""}`;
+      return `a list${span(schema.minItems, schema.maxItems, "entries")}${schema.uniqueItems || schema["isToldApart"] ? ", none twice" : ""}`;
     case "object":
       return `an object${span(schema.minProperties, schema.maxProperties, "fields")}`;
     default:

@@ -1,7 +1,7 @@
 /**
  * Faults of bodies and queries: each with its place and a sentence in plain words, never with what was sent.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { expectProblem, startServer, type TestServer } from "../kit.ts";
 import { Type } from "@sinclair/typebox";
 import { compileValidator } from "../../../src/http/framework/validate.ts";
@@ -202,6 +202,46 @@ describe("a list that is longer than it may be", () => {
   ])("is not known of %s without a bound: no route can have that", (_, field) => {
     const schema = Type.Object({ field }, { additionalProperties: false });
     expect(() => compileValidator(schema)).toThrow("needs `maxItems`");
+  });
+});
+
+describe("a list that may have no entry twice", () => {
+  const ids = Type.Array(Type.String(), { maxItems: 3, uniqueItems: true });
+  const field = Type.Optional(Type.Union([ids, Type.Null()]));
+  const inner = Type.Object({ ids: field }, { additionalProperties: false });
+  const validate = compileValidator(
+    Type.Object({ ids: field, inners: Type.Array(inner, { maxItems: 2 }) }, { additionalProperties: false }),
+  );
+  const detail = "Expected a list of at most 3 entries, none twice.";
+
+  /** How many characters are read one by one, as by a hash. */
+  function charactersRead(run: () => unknown): number {
+    const read = spyOn(String.prototype, "charCodeAt");
+    run();
+    const count = read.mock.calls.length;
+    read.mockRestore();
+    return count;
+  }
+
+  test("is refused with one, wherever it stands", () => {
+    expect(validate({ ids: ["a", "b", "a"], inners: [] })).toEqual([{ pointer: "/ids", detail }]);
+    const inners = [{ ids: null }, { ids: ["a", "a"] }];
+    expect(validate({ ids: ["a", "b"], inners })).toEqual([{ pointer: "/inners/1/ids", detail }]);
+    expect(validate({ ids: ["a", "b", "c"], inners: [{ ids: ["a"] }, {}] })).toEqual([]);
+  });
+
+  test("is told as such where it is another value", () => {
+    expect(validate({ ids: "a", inners: [{ ids: [1] }] })).toEqual([
+      { pointer: "/ids", detail: `${detail.slice(0, -1)} or null.` },
+      { pointer: "/inners/0/ids/0", detail: "Expected a string." },
+    ]);
+  });
+
+  test("is compared without a hash of its entries, be they right or wrong", () => {
+    const long = "x".repeat(1000);
+    expect(charactersRead(() => validate({ ids: [long, `${long}y`], inners: [] }))).toBeLessThan(1000);
+    const wrong = { ids: [long, [long]], inners: [{ ids: [{ [long]: 1 }] }] };
+    expect(charactersRead(() => validate(wrong))).toBeLessThan(1000);
   });
 });
 
