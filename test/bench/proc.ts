@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 /** The unit of every CPU time in /proc: 10 ms on Linux, whatever the kernel's own tick. */
 const TICKS_PER_SECOND = 100;
@@ -20,6 +20,17 @@ export function readProcess(pid: number): ProcessUsage {
     rssBytes: readKilobytes(status, "VmRSS"),
     peakRssBytes: readKilobytes(status, "VmHWM"),
   };
+}
+
+/** What all threads of a process have run so far, in milliseconds: finer than the ticks of `readProcess`. */
+export function readThreadsMs(pid: number): number {
+  const ofThread = (id: string) => {
+    const [nanoseconds = 0] = readFileSync(`/proc/${pid}/task/${id}/schedstat`, "latin1")
+      .split(" ")
+      .map(Number);
+    return nanoseconds / 1e6;
+  };
+  return readdirSync(`/proc/${pid}/task`).reduce((sum, id) => sum + ofThread(id), 0);
 }
 
 /** The peak of a process's memory begins anew: where it is now. */
