@@ -93,8 +93,9 @@ function isExtra(trigger: Trigger): boolean {
 }
 
 /**
- * The delivery after an attempt, or null where it stays as it is: an attempt by hand changes a state only
- * by succeeding. What holds the whole endpoint is no part of it (`gateOf`): that may end early.
+ * The delivery after an attempt, or null where it stays as it is: an attempt by hand changes a status only
+ * by succeeding, and a time only by what its answer asks for. What holds the whole endpoint is no part of it
+ * (`gateOf`): that may end early.
  */
 export function deliveryAfter(start: AttemptStart, finding: Finding, at: Moment): DeliveryChange | null {
   if (finding.outcome === "delivered")

@@ -106,8 +106,8 @@ export class Actors {
       endpoint: (id) => data.endpoints.getAnyway(id),
       enqueue: (waiting, starts) => this.enqueue(waiting, starts),
     });
-    data.store.onWritable(() => this.#wakeAllUnattended());
-    data.tenants.onAccountChange(({ id }) => this.#wakeAllUnattended(id));
+    data.store.onWritable(() => void this.#wakeAll());
+    data.tenants.onAccountChange(({ id }) => void this.#wakeAll(id));
   }
 
   #partsOfPushed(): ActorParts<Sent> {
@@ -189,7 +189,7 @@ export class Actors {
   recover(): void {
     for (const row of this.data.deliveries.unparked()) this.#of(row.endpointId)?.recover(row);
     for (const endpointId of this.data.deliveries.endpointsWithParked()) this.#of(endpointId);
-    this.#wakeAllUnattended();
+    void this.#wakeAll();
   }
 
   /**
@@ -271,7 +271,10 @@ export class Actors {
     return actor instanceof PollActor ? actor : null;
   }
 
-  /** All, or those of one account: the walk over them has its share of each turn, as what is woken has. */
+  /**
+   * All, or those of one account: the walk over them has its share of each turn, as what is woken has. Nobody
+   * catches what an actor throws: the process ends by it, as those behind it would sleep on.
+   */
   async #wakeAll(accountId?: number): Promise<void> {
     const { turns } = this.data.store;
     for (const actor of this.#actors.values()) {
@@ -279,10 +282,6 @@ export class Actors {
       const own = this.#accountOf(actor);
       if (accountId === undefined || own === accountId) this.#wake(own, () => actor.wake());
     }
-  }
-
-  #wakeAllUnattended(accountId?: number): void {
-    this.data.store.unattended("waking of endpoints", this.#wakeAll(accountId));
   }
 
   /**
@@ -347,7 +346,8 @@ export class Actors {
       else if (actor.mode === "backing_off") counts.backingOff++;
       else oldest = Math.min(oldest, actor.nextDue ?? now);
     });
-    yield* piecewise(this.#slots.starved, (id) => {
+    // A copy: one that is woken and asks in vain again stands at the end of them.
+    yield* piecewise([...this.#slots.starved], (id) => {
       if ((this.#actors.get(id)?.queued ?? 0) > 0) counts.withoutSlot++;
     });
     return { ...counts, oldestDueSeconds: (now - oldest) / 1000 };

@@ -37,16 +37,19 @@ const EXPECTED_NAME =
 
 /**
  * What a body changes of a type as it stands. Throws 422 with every fault, as does what it answers: to be
- * asked again inside the write, which compiles nothing anew where schema and example are still the same.
+ * asked again inside the write, which compiles nothing anew where what the body leaves is still the same.
  */
 export function readEventTypeChange(
   body: EventTypeChangeBody,
   seen: EventType,
 ): (current: EventType) => EventTypeChange {
   const change = changeOf(body, seen, []);
-  const described = [seen.schema, seen.example];
-  return (current) =>
-    isDeepStrictEqual([current.schema, current.example], described) ? change : changeOf(body, current, []);
+  /** What the body leaves as it is, and is checked together with what it changes. */
+  const kept = ({ schema, example }: EventType) => [
+    body.schema === undefined && schema,
+    body.example === undefined && example,
+  ];
+  return (current) => (isDeepStrictEqual(kept(current), kept(seen)) ? change : changeOf(body, current, []));
 }
 
 /** `schema` and `example` are replaced whole: half of another schema would be none. */
