@@ -369,7 +369,7 @@ export const LIMITS = {
   listScanMax: {
     value: 20_000,
     unit: "count",
-    why: "What one page of a filtered list may look at before it answers a shorter page with a cursor.",
+    why: "What one page of a filtered list may look at before it answers a shorter page with a cursor; eight endpoints at which a portal link's page looks for an event count as one.",
   },
   historyMax: {
     value: 1000,

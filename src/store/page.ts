@@ -6,6 +6,9 @@ const CHUNK = 250;
 /** A page of events that would merge more lists than that looks through the whole project's instead. */
 export const LISTS_MERGED_MAX = 50;
 
+/** Looks at one of many endpoints that count as one entry: about 6 µs each, of 45 µs. */
+export const LOOKS_PER_ENTRY = 8;
+
 /** What a page of a list looks for. Keys lie below `before` and at or above `from`. */
 export interface PageRequest<Row> {
   /**
@@ -20,6 +23,8 @@ export interface PageRequest<Row> {
   keep(row: Row): boolean | Promise<boolean>;
   /** Asked last, of each row in a turn of its own; null where no body is searched. */
   body: BodySearch<Row> | null;
+  /** Looks so far beside those at the rows themselves; `LOOKS_PER_ENTRY` of them count as one. */
+  looks?(): number;
   /** What becomes of a row that is found; false: it does not go onto the page. */
   take?(row: Row): boolean;
   before: number;
@@ -57,16 +62,19 @@ export async function readPage<Row>(request: PageRequest<Row>): Promise<Page<Row
     bytes += size;
     return search.holds(row);
   };
-  for (let seen = 0; seen < limit("listScanMax"); seen += CHUNK) {
+  const isSpent = (seen: number) =>
+    bytes >= limit("listScanBytesMax") ||
+    seen + (request.looks?.() ?? 0) / LOOKS_PER_ENTRY >= limit("listScanMax");
+  for (let seen = 0; !isSpent(seen); seen += CHUNK) {
     await turns.giveWay();
     const candidates = await request.candidates(before, CHUNK);
     const ids = candidates.filter((id) => id >= request.from);
     for (const row of request.load(ids)) {
-      if (!(await request.keep(row))) continue;
-      const isFound = (body === null || (await holds(body, row))) && request.take?.(row) !== false;
+      const isKept = (await request.keep(row)) && (body === null || (await holds(body, row)));
+      const isFound = isKept && request.take?.(row) !== false;
       if (isFound && rows.length === request.count) return { rows, next: lastKey(rows, request) };
       if (isFound) rows.push(row);
-      if (bytes >= limit("listScanBytesMax")) return { rows, next: request.keyOf(row) };
+      if (isSpent(seen)) return { rows, next: request.keyOf(row) };
     }
     const last = ids.at(-1);
     if (last === undefined || ids.length < candidates.length) return { rows, next: null };

@@ -4,6 +4,7 @@ import { limit } from "../../core/limits.ts";
 import { type Delivery, DELIVERY_STATUS, type Event } from "../../core/model.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { EventFilter } from "../../store/log/event-list.ts";
+import { LOOKS_PER_ENTRY } from "../../store/page.ts";
 import {
   eventExample,
   eventOf,
@@ -85,7 +86,9 @@ function listEvents(services: Needs<"ids" | "endpoints" | "eventList" | "eventDe
     operationId: "listEvents",
     tag: "Events",
     summary: "List events",
-    description: `Newest first. Filters are ANDed. ${SHORT_PAGES}`,
+    description:
+      `Newest first. Filters are ANDed. ${SHORT_PAGES} By a portal token an event is looked for at each endpoint of the ` +
+      `consumer, for a filter and for its counts; ${LOOKS_PER_ENTRY} of these looks are an entry.`,
     access: "read",
     budget: "management",
     longWork: "search",

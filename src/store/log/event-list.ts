@@ -3,7 +3,7 @@ import { firstKeyAt } from "../../core/ids.ts";
 import { type DeliveryStatus, type Event } from "../../core/model.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { Data } from "../data.ts";
-import { wholeOf } from "./event-deliveries.ts";
+import { type Slice, type Wanted, wholeOf } from "./event-deliveries.ts";
 import { EVENT_COLUMNS, type EventRow, toEvent } from "./events.ts";
 import { REPLAYED } from "./children.ts";
 import { LABELS } from "../index/index.ts";
@@ -35,6 +35,12 @@ export interface EventFilter {
  */
 type Row = EventRow & { bytes: number; sortKey: number; isReplayed: 0 | 1 };
 
+/** What a page looks for behind its rows. `looks`: at how many endpoints so far, where only some are seen. */
+interface Search {
+  turns: Turns;
+  looks: number;
+}
+
 const COLUMNS = `${EVENT_COLUMNS.replaceAll(/\b(?=[a-z])/g, "e.")}, octet_length(e.data) AS bytes`;
 
 export class EventList {
@@ -65,12 +71,19 @@ export class EventList {
    */
   async page(filter: EventFilter, before: number, count: number, turns: Turns): Promise<Page<Event>> {
     const byEvent = filter.endpointId === null || filter.externalId !== null;
-    const { q } = filter;
+    const { q, visible } = filter;
+    const search: Search = { turns, looks: 0 };
     const { rows, next } = await readPage<Row>({
       candidates: this.#candidates(filter),
       load: (ids) => (byEvent ? this.#load.all(JSON.stringify(ids)) : this.#readOfEndpoint(ids)),
       keyOf: (row) => row.sortKey,
-      keep: (row) => this.#keeps(filter, row, turns),
+      keep: (row) => this.#keeps(filter, row, search),
+      looks: () => search.looks,
+      take() {
+        // Whoever answers with the event counts its deliveries to each of them.
+        search.looks += visible?.size ?? 0;
+        return true;
+      },
       body: q === null ? null : searchOf(this.data.events, q, ({ id }) => id),
       before,
       from: filter.since === null ? 0 : firstKeyAt(filter.since),
@@ -119,7 +132,7 @@ export class EventList {
     return matching.length > LISTS_MERGED_MAX ? [projectId] : matching;
   }
 
-  #keeps(filter: EventFilter, row: Row, turns: Turns): boolean | Promise<boolean> {
+  #keeps(filter: EventFilter, row: Row, search: Search): boolean | Promise<boolean> {
     if (row.project_id !== filter.projectId) return false;
     if (filter.since !== null && row.id < firstKeyAt(filter.since)) return false;
     if (filter.until !== null && row.id >= firstKeyAt(filter.until)) return false;
@@ -128,33 +141,36 @@ export class EventList {
     if (filter.sourceId !== null && row.source_id !== filter.sourceId) return false;
     const { matched, status, endpointId } = filter;
     if (matched === null && status === null && endpointId === null) return true;
-    return this.#keepsByDeliveries(filter, row, turns);
+    return this.#keepsByDeliveries(filter, row, search);
   }
 
-  async #keepsByDeliveries(filter: EventFilter, row: Row, turns: Turns): Promise<boolean> {
+  async #keepsByDeliveries(filter: EventFilter, row: Row, search: Search): Promise<boolean> {
     const { matched, status, endpointId, visible } = filter;
-    if (await this.#isRepeated(filter, row, turns)) return false;
-    const { eventDeliveries } = this.data;
+    if (await this.#isRepeated(filter, row, search)) return false;
     // By a delivery that is the first to its endpoint: what is asked for is this one, or stands behind it.
     const within = { ...wholeOf(row.id), above: row.sortKey - 1 };
     if (matched !== null) {
       const isMatched =
-        visible === null
-          ? row.delivery_count > 0
-          : await eventDeliveries.some(row.id, turns, { visible }, within);
+        visible === null ? row.delivery_count > 0 : await this.#some(row, search, { visible }, within);
       if (isMatched !== matched) return false;
     }
     if (status === null && endpointId === null) return true;
-    return eventDeliveries.some(row.id, turns, { visible, endpointId, status }, within);
+    return this.#some(row, search, { visible, endpointId, status }, within);
   }
 
   /**
    * Found by a delivery that is not its first to the endpoint. One that came with the event is: its key was
    * set aside before any that a replay adds.
    */
-  async #isRepeated({ endpointId }: EventFilter, row: Row, turns: Turns): Promise<boolean> {
+  async #isRepeated({ endpointId }: EventFilter, row: Row, search: Search): Promise<boolean> {
     if (row.isReplayed === 0) return false;
     const earlier = { ...wholeOf(row.id), below: row.sortKey };
-    return this.data.eventDeliveries.some(row.id, turns, { visible: null, endpointId }, earlier);
+    return this.#some(row, search, { visible: null, endpointId }, earlier);
+  }
+
+  /** Counts by the caller's own endpoints alone: where a page ends tells nothing of others. */
+  #some(row: Row, search: Search, wanted: Wanted, within: Slice): Promise<boolean> {
+    if ((wanted.endpointId ?? null) === null) search.looks += wanted.visible?.size ?? 0;
+    return this.data.eventDeliveries.some(row.id, search.turns, wanted, within);
   }
 }

@@ -8,7 +8,7 @@ import { type Data, openData } from "../../../src/store/data.ts";
 import { LABELS } from "../../../src/store/index/index.ts";
 import { EventList } from "../../../src/store/log/event-list.ts";
 import { migrate } from "../../../src/store/migrations.ts";
-import { LISTS_MERGED_MAX } from "../../../src/store/page.ts";
+import { LISTS_MERGED_MAX, LOOKS_PER_ENTRY } from "../../../src/store/page.ts";
 import { CountingDatabase } from "../../kit/counting-database.ts";
 import { CountingTurns } from "../../kit/counting-turns.ts";
 import { storeParts } from "../../kit/store-parts.ts";
@@ -51,6 +51,88 @@ test("a wildcard reads no more type names than lists are merged, however many th
     0,
     LISTS_MERGED_MAX + 1,
   ]);
+});
+
+describe("for who sees some endpoints only", () => {
+  const usual = limit("listScanMax");
+  const [EVENTS, SEEN, SCANNED] = [40, 80, 100];
+  const visible = new Set(Array.from({ length: SEEN }, (_, n) => 100 + n));
+
+  beforeEach(() => void ((LIMITS.listScanMax as { value: number }).value = SCANNED));
+  afterEach(() => void ((LIMITS.listScanMax as { value: number }).value = usual));
+
+  /** The last `matched` of them have a delivery to an endpoint that is seen, and all one to another. */
+  async function fill({ store, tenants, events, deliveries }: Data, matched: number) {
+    const account = await tenants.createAccount({ name: "a", plan: "free" });
+    const { id: projectId } = await tenants.createProject(account.id, "live", "live");
+    const ids = await store.write(() =>
+      Array.from({ length: EVENTS }, (_, n) => {
+        const id = store.takeKey(3);
+        const plain = { type: "a.b", timestamp: 0, isTest: false, hops: 0, data: "{}" };
+        const none = { consumerId: null, externalId: null, sourceId: null };
+        events.insert({ id, projectId, ...plain, ...none, deliveryCount: 2 });
+        const endpoints = n < EVENTS - matched ? [7] : [7, 100 + n];
+        for (const [at, endpointId] of endpoints.entries()) {
+          const keys = { id: id + 1 + at, eventId: id, endpointId, projectId };
+          deliveries.insert(untriedDelivery({ ...keys, origin: "publish", due: 0 }), null);
+        }
+        return id;
+      }),
+    );
+    return { projectId, ids: ids.toReversed() };
+  }
+
+  test.each([
+    ["that finds none", 0, { status: "pending" }],
+    ["that finds none by two filters", 0, { status: "pending", matched: false }],
+    ["that finds all", EVENTS, { status: "pending" }],
+    ["without a filter", EVENTS, {}],
+  ] as const)("a page %s takes a bounded number of looks at endpoints", async (_, matched, asked) => {
+    const { data, list } = open();
+    const { projectId, ids } = await fill(data, matched);
+    const { index, store, eventDeliveries } = data;
+    const next = index.next.bind(index);
+    let looks = 0;
+    index.next = (endpoint, after) => {
+      looks++;
+      return next(endpoint, after);
+    };
+    const found: number[] = [];
+    let pages = 0;
+    const filter = { ...ANY, type: null, projectId, visible, ...asked };
+    for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null; pages++) {
+      looks = 0;
+      const page: Awaited<ReturnType<EventList["page"]>> = await list.page(filter, before, 250, store.turns);
+      for (const { id } of page.rows) {
+        found.push(id);
+        await eventDeliveries.count(id, store.turns, { visible });
+      }
+      // The last event is looked for and counted beyond the bound.
+      expect(looks).toBeLessThanOrEqual((SCANNED + 1) * LOOKS_PER_ENTRY + 2 * SEEN);
+      before = page.next;
+    }
+    expect(pages).toBeGreaterThanOrEqual((EVENTS * SEEN) / LOOKS_PER_ENTRY / SCANNED);
+    expect(found).toEqual(matched > 0 ? ids : []);
+  });
+
+  test("where a page ends tells nothing of deliveries to other endpoints", async () => {
+    const ends = [];
+    for (const width of [0, 50]) {
+      const { data, list } = open();
+      const { projectId, ids } = await fill(data, 0);
+      await data.store.write(() => {
+        for (const eventId of ids)
+          for (let n = 0; n < width; n++) {
+            const keys = { id: data.store.takeKey(), eventId, endpointId: 9, projectId };
+            data.deliveries.insert(untriedDelivery({ ...keys, origin: "replay", due: 0 }), null);
+          }
+      });
+      const filter = { ...ANY, type: null, projectId, visible, status: "dead" as const };
+      const { next } = await list.page(filter, Number.MAX_SAFE_INTEGER, 250, data.store.turns);
+      ends.push(ids.indexOf(next ?? 0));
+    }
+    expect(ends).toEqual([9, 9]);
+  });
 });
 
 describe("of events with many deliveries", () => {
