@@ -9,6 +9,7 @@ import type { Recorder } from "./recorder.ts";
 import type { Message } from "../destinations/destination.ts";
 import { HeldPolls } from "./held-polls.ts";
 import type { HandOut } from "./hand-out.ts";
+import type { Sent } from "./send.ts";
 import type { PollActor } from "./poll-actor.ts";
 import type { Data } from "../store/data.ts";
 import type { StatDelta } from "../store/index/index.ts";
@@ -25,17 +26,18 @@ export interface PollRequest {
   /** The client has left. */
   signal: AbortSignal;
   /**
-   * How many bytes a page has of a message; may throw where there is no room for it. Asked once for each that
-   * may come into the page.
+   * A message as the page has it; may throw where there is no room for it. Asked once for each that may come
+   * into the page: the message itself is let go of then.
    */
-  sizeOf(message: Message): number;
+  write(message: Message): Uint8Array;
   /** Asked whenever something has changed: the secret may have been rotated meanwhile. */
   isAllowed(): boolean;
 }
 
 /** What a poller gets: the first of all that is not acknowledged. */
 export interface PollPage {
-  messages: readonly Message[];
+  /** Each as `write` made it. */
+  messages: readonly Uint8Array[];
   /** Acknowledges this page, and all before it. */
   position: number;
   /** Nothing more waits now. */
@@ -53,6 +55,11 @@ export interface PollerParts {
   recorder: Recorder;
   /** Hears of acknowledged deliveries, once that is on disk. */
   onAcknowledged(endpoint: Endpoint, deliveries: number): void;
+}
+
+/** One that may be handed out; `written` is null where it could not be rendered. */
+interface Tried extends Settlement<Sent> {
+  written: Uint8Array | null;
 }
 
 /** The right to wait; its signal ends the wait. */
@@ -164,7 +171,7 @@ export class Poller {
       const { tried, seen } = await this.#prepare(endpoint, rows.slice(0, ask.limit), ask);
       const open = await this.parts.recorder.recordHandOuts(tried);
       const done = seen === rows.length;
-      const messages = open.flatMap(({ sent }) => sent.message ?? []);
+      const messages = open.flatMap(({ written }) => written ?? []);
       if (messages.length === 0 && !done && tried.length > 0) continue;
       if (messages.length === 0) return { ...nothing(ask), done };
       return { messages, position: tried.at(-1)?.queueOrder ?? ask.position, done };
@@ -176,41 +183,42 @@ export class Poller {
     endpoint: Endpoint,
     rows: readonly Waiting[],
     ask: PollRequest,
-  ): Promise<{ tried: Settlement<HandOut>[]; seen: number }> {
+  ): Promise<{ tried: Tried[]; seen: number }> {
     const turns = turnsOf(this.data, endpoint.projectId, "deliveries");
-    const tried: Settlement<HandOut>[] = [];
+    const tried: Tried[] = [];
     let bytes = 0;
     let seen = 0;
     for (const { id, queueOrder } of rows) {
       if (turns.isOver) await turns.next();
       const load = loadDelivery(this.data, id);
-      const settlement = load && (await this.#settlement(endpoint, load, queueOrder));
-      const message = settlement?.sent.message;
-      if (message) bytes += ask.sizeOf(message);
+      const one = load && (await this.#try(endpoint, load, queueOrder, ask));
+      bytes += one?.written?.length ?? 0;
       if (tried.length > 0 && bytes > limit("pollAnswerBytesMax")) break;
-      if (settlement) tried.push(settlement);
+      if (one) tried.push(one);
       seen++;
     }
     return { tried, seen };
   }
 
   /** What follows where this is the delivery's first hand-out, or where it cannot be rendered. */
-  async #settlement(
+  async #try(
     endpoint: Endpoint,
     load: Load,
     queueOrder: number | null,
-  ): Promise<Settlement<HandOut> | null> {
+    ask: Pick<PollRequest, "write">,
+  ): Promise<Tried | null> {
     const { delivery } = load;
     if (delivery.due === null) return null;
-    const sent = await this.parts.handOut(endpoint, load);
+    const { message, ...sent } = await this.parts.handOut(endpoint, load);
     const step = delivery.step + 1;
     const change =
-      sent.message === null
+      message === null
         ? ({ status: "dead", step, due: null, deadReason: "malformed" } as const)
         : ({ status: "pending", step, due: delivery.due, deadReason: null } as const);
     return {
       endpoint,
-      load,
+      // Without the body, which stands in the page by now.
+      load: { ...load, body: NO_BYTES },
       trigger: triggerOf(delivery),
       sent,
       change,
@@ -218,9 +226,12 @@ export class Poller {
       health: HEALTHY,
       healthChanged: false,
       disable: null,
+      written: message && ask.write(message),
     };
   }
 }
+
+const NO_BYTES = new Uint8Array();
 
 function refusalOf(actor: PollActor | null, endpoint: Endpoint | undefined): PollRefusal | null {
   if (actor?.isStopped) return "stopping";

@@ -16,13 +16,13 @@ async function makeOutlet(api: Api, fields: object = {}, token?: string): Promis
 
 function ask(fields: Partial<PollRequest> = {}): PollRequest {
   const { signal } = new AbortController();
-  const sizeOf = ({ body }: Message) => body.length;
-  return { position: 0, limit: 10, waitMs: 0, signal, sizeOf, isAllowed: () => true, ...fields };
+  const write = ({ body }: Message) => body;
+  return { position: 0, limit: 10, waitMs: 0, signal, write, isAllowed: () => true, ...fields };
 }
 
 function numbersOf(page: PollPage | PollRefusal): number[] {
   if (typeof page === "string") throw new Error(page);
-  return page.messages.map(({ body }) => JSON.parse(Buffer.from(body).toString()).data.n as number);
+  return page.messages.map((body) => JSON.parse(Buffer.from(body).toString()).data.n as number);
 }
 
 async function turns(count: number): Promise<void> {

@@ -119,7 +119,8 @@ export class Pollers {
       limit: count,
       waitMs,
       signal: new AbortController().signal,
-      sizeOf: ({ body }: Message) => body.length,
+      // As long as its body, and told by its id.
+      write: ({ id, body }: Message) => Buffer.from(id.padEnd(body.length)),
       isAllowed: () => true,
     };
     const answer = await process.poller.poll(endpointId, ask).catch(run.refused);
@@ -137,7 +138,7 @@ export class Pollers {
   #take(endpointId: number, { messages, position }: PollPage, erased: ReadonlySet<number>): void {
     const { run } = this;
     const { data } = run.process;
-    const ids = messages.map(({ id }) => data.ids.decode("msg", id) ?? 0);
+    const ids = messages.map((bytes) => data.ids.decode("msg", Buffer.from(bytes).toString().trimEnd()) ?? 0);
     const given = this.#given.get(endpointId) ?? new Map<number, number>();
     this.#given.set(endpointId, given);
     for (const id of ids) {

@@ -137,35 +137,35 @@ async function answerPoll(
     limit: query.limit ?? limit("pollLimitDefault"),
     waitMs: (query.wait ?? 0) * 1000,
     signal: request.signal,
-    sizeOf: (message) => written.add(message),
+    write: (message) => written.add(message),
     isAllowed: () => isStillOpenedBy(services, endpoint.id, secret),
   });
   if (typeof page === "string") throw REFUSALS[page]();
-  const body = written.pageOf(page, writeCursor(services, endpoint.id, page.position));
+  const body = pageOf(page, writeCursor(services, endpoint.id, page.position));
   return { status: 200, body, headers: { ...rate, "content-type": "application/json" } };
 }
 
 /** Messages as their page has them: each is written in the turn that renders it, and counted in its room. */
 class WrittenMessages {
-  readonly #texts = new Map<Message, string>();
   #bytes = 0;
 
   constructor(private readonly room: Pick<AnswerRoom, "reach">) {}
 
-  /** How many bytes it has. Throws 503 where there is no room for it. */
-  add(message: Message): number {
-    const text = JSON.stringify(messageOf(message));
-    const bytes = Buffer.byteLength(text);
-    this.#bytes += bytes;
+  /** In bytes: a text takes twice as many where one character is above Latin-1. Throws 503 without room. */
+  add(message: Message): Uint8Array {
+    const bytes = Buffer.from(JSON.stringify(messageOf(message)));
+    this.#bytes += bytes.length;
     this.room.reach(this.#bytes);
-    this.#texts.set(message, text);
     return bytes;
   }
+}
 
-  pageOf({ messages, done }: PollPage, cursor: string): string {
-    const data = messages.map((message) => this.#texts.get(message));
-    return `{"data":[${data.join()}],"next_cursor":${JSON.stringify(cursor)},"done":${done}}`;
-  }
+const COMMA = Buffer.from(",");
+
+function pageOf({ messages, done }: PollPage, cursor: string): Uint8Array<ArrayBuffer> {
+  const data = messages.flatMap((message, at) => (at === 0 ? [message] : [COMMA, message]));
+  const end = `],"next_cursor":${JSON.stringify(cursor)},"done":${done}}`;
+  return Buffer.concat([Buffer.from('{"data":['), ...data, Buffer.from(end)]);
 }
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
