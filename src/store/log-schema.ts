@@ -303,6 +303,7 @@ export const erasure = sqliteTable(
   (t) => [
     index("erasure_project").on(t.project_id, t.id),
     index("erasure_running").on(t.project_id, t.consumer_id).where(sql`status = 'running'`),
+    index("erasure_asked").on(t.project_id, t.consumer_id, t.last),
     index("erasure_next").on(t.project_id).where(sql`status = 'running'`),
   ],
 );

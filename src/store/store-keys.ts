@@ -20,6 +20,8 @@ export function lastKey(sqlite: Database): number {
     `SELECT max((SELECT max(queue_order) FROM delivery WHERE endpoint_id = endpoint.id AND queue_order IS NOT NULL)) AS id
      FROM endpoint WHERE kind = 'poll'`,
   );
+  // An erasure that is asked for again takes a key that no row has, up to which all goes.
+  maxima.push("SELECT max(last) AS id FROM erasure WHERE status = 'running'");
   // What was the newest may be gone: the index says how far keys went, and takes nothing below that for new
   // after a crash.
   maxima.push("SELECT value AS id FROM meta WHERE name = 'indexed'");

@@ -59,3 +59,38 @@ test.each(["at once", "cut short in between"])(
     expect(["event", "audit"].flatMap((table) => holds(table, "ada@example.com"))).toEqual([]);
   },
 );
+
+test("a consumer has two erasures that run at most, however often it is asked for, and all until then goes", async () => {
+  await using api = await startApi();
+  const { erasures, store } = api.data;
+  const { projectId = 0 } = api.callers.get("full") ?? {};
+  const erase = async (consumer: string) => {
+    const reply = await api.call("DELETE", `/v1/consumers/${consumer}`);
+    expect([consumer, reply.status]).toEqual([consumer, 202]);
+    return String(reply.json["id"]);
+  };
+  await api.publish("a.b", { consumer_id: "bert" });
+  await api.publish("a.b", { consumer_id: "ada" });
+  const ids = new Set<string>();
+  for (const consumer of ["ada", "bert", "ada", "bert"]) ids.add(await erase(consumer));
+  for (let n = 0; n < 5; n++) {
+    const asOf = store.keys.last;
+    await api.publish("a.b", { consumer_id: "ada" });
+    expect(erasures.wasAskedSince({ projectId, consumerId: "ada" }, asOf)).toBe(false);
+    ids.add(await erase("ada"));
+    expect(erasures.wasAskedSince({ projectId, consumerId: "ada" }, asOf)).toBe(true);
+    expect(erasures.wasAskedSince({ projectId, consumerId: "ada" }, store.keys.last)).toBe(false);
+    ids.add(await erase("bert"));
+  }
+  expect([ids.size, erasures.countRunning()]).toEqual([3, 3]);
+  const later = await api.publish("a.b", { consumer_id: "ada" });
+  await api.services.eraser.run(jobControlOf());
+  await api.data.index.writeDown();
+  expect((await api.get<Page<EventRow>>("/v1/events")).data.map(({ id }) => id)).toEqual([later.id]);
+  const { data } = await api.get<Page<Erased>>("/v1/erasures");
+  expect(data.map(({ status, events }) => [status, events])).toEqual([
+    ["completed", 5],
+    ["completed", 1],
+    ["completed", 1],
+  ]);
+});

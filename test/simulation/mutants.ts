@@ -214,14 +214,20 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an erasure that is asked for while another of the consumer runs is that one",
     file: "store/cleanup/erasures.ts",
-    find: "    const { last } = this.store.keys;\n",
-    put: "    const { last } = this.store.keys;\n    const all = this.list(projectId, Number.MAX_SAFE_INTEGER, 1000);\n    const running = all.find((one) => one.consumerId === consumerId && one.status === 'running');\n    if (running) return running;\n",
+    find: "    const last = this.store.takeKey();\n",
+    put: "    const last = this.store.takeKey();\n    const all = this.list(projectId, Number.MAX_SAFE_INTEGER, 1000);\n    const running = all.find((one) => one.consumerId === consumerId && one.status === 'running');\n    if (running) return running;\n",
+  },
+  {
+    name: "an erasure that has begun is the one that is asked for again",
+    file: "store/cleanup/erasures.ts",
+    find: "AND id > (SELECT min(id) FROM erasure WHERE project_id = ?2",
+    put: "AND id >= (SELECT min(id) FROM erasure WHERE project_id = ?2",
   },
   {
     name: "a link is let in while its consumer is erased",
     file: "store/resources/portal-links.ts",
     find: "AND last >= portal_link.id)",
-    put: "AND 0)",
+    put: "AND last < 0)",
   },
   {
     name: "an erasure takes what came after it was asked for",

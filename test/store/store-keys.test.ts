@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Disk, openDatabase } from "../../src/store/database.ts";
+import { Erasures } from "../../src/store/cleanup/erasures.ts";
+import type { Replays } from "../../src/store/log/replays.ts";
 import { Store } from "../../src/store/store.ts";
 import { storeParts } from "../kit/store-parts.ts";
 
@@ -64,4 +66,12 @@ test("the store knows every table of the schema that has keys", () => {
   sqlite.exec("CREATE TABLE of_a_later_migration (id INTEGER PRIMARY KEY)");
   putKey("of_a_later_migration", 2 ** 52);
   expect(openStore().keys.last).toBe(2 ** 52);
+});
+
+test("what comes after an erasure that was asked for again is above all that this one takes, after a restart", () => {
+  const store = openStore();
+  const erasures = new Erasures(store, { update: () => null } as unknown as Replays);
+  for (const consumerId of ["ada", "bert"]) erasures.begin({ projectId: 1, consumerId });
+  const { last } = erasures.begin({ projectId: 1, consumerId: "bert" });
+  expect(openStore().takeKey()).toBeGreaterThan(last);
 });

@@ -9,7 +9,7 @@ export interface Erasure {
   projectId: number;
   consumerId: string;
   status: "running" | "completed";
-  /** Key of the newest thing that existed when it was asked for: what came later stays. */
+  /** A key that was taken when it was asked for, for the last time: what has a higher one stays. */
   last: number;
   /** How many are gone so far. */
   events: number;
@@ -37,12 +37,15 @@ export class Erasures {
     this.#statements = prepare(store.sqlite);
   }
 
-  /** Of all that there is of the consumer by now. */
+  /**
+   * Of all that there is of the consumer by now: by the one of it that waits behind others of the project,
+   * and so has not begun; else by a new one.
+   */
   begin({ projectId, consumerId }: Consumer): Erasure {
-    const { last } = this.store.keys;
-    const id = this.store.takeKey();
-    this.#statements.insert.run(id, projectId, consumerId, last);
-    return this.get(id) as Erasure;
+    const last = this.store.takeKey();
+    const { extend, insert } = this.#statements;
+    const row = extend.get(last, projectId, consumerId) ?? insert.get(last, projectId, consumerId, last);
+    return toErasure(row as Row);
   }
 
   get(id: number): Erasure | null {
@@ -174,8 +177,12 @@ function prepare(sqlite: Store["sqlite"]) {
       `SELECT id FROM ${table} WHERE project_id = ? AND consumer_id = ? AND id <= ? ${more} ORDER BY id LIMIT ?`,
     );
   return {
-    insert: sqlite.prepare<void, [number, number, string, number]>(
-      "INSERT INTO erasure (id, project_id, consumer_id, status, last) VALUES (?, ?, ?, 'running', ?)",
+    insert: sqlite.prepare<Row, [number, number, string, number]>(
+      "INSERT INTO erasure (id, project_id, consumer_id, status, last) VALUES (?, ?, ?, 'running', ?) RETURNING *",
+    ),
+    extend: sqlite.prepare<Row, [number, number, string]>(
+      `UPDATE erasure SET last = ?1 WHERE project_id = ?2 AND consumer_id = ?3 AND status = 'running'
+       AND id > (SELECT min(id) FROM erasure WHERE project_id = ?2 AND status = 'running') RETURNING *`,
     ),
     get: sqlite.prepare<Row, [number]>("SELECT * FROM erasure WHERE id = ?"),
     list: sqlite.prepare<Row, [number, number, number]>(
@@ -185,7 +192,7 @@ function prepare(sqlite: Store["sqlite"]) {
       "SELECT * FROM erasure WHERE status = 'running' AND project_id > ? ORDER BY project_id, id LIMIT 1",
     ),
     askedSince: sqlite.prepare<object, [number, string, number]>(
-      "SELECT 1 FROM erasure WHERE project_id = ? AND consumer_id = ? AND id > ? LIMIT 1",
+      "SELECT 1 FROM erasure WHERE project_id = ? AND consumer_id = ? AND last > ? LIMIT 1",
     ),
     countRunning: sqlite.prepare<{ n: number }, []>(
       "SELECT count(*) AS n FROM erasure WHERE status = 'running'",

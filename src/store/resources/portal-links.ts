@@ -33,7 +33,8 @@ export class PortalLinks {
     this.#find = store.sqlite.prepare<StoredLink, [Uint8Array, number]>(
       `SELECT id, project_id, consumer_id, may_manage, may_create, expires_at FROM portal_link
        WHERE hash = ? AND expires_at > ? AND NOT EXISTS
-       (SELECT 1 FROM erasure WHERE status = 'running' AND erasure.project_id = portal_link.project_id
+       (SELECT 1 FROM erasure INDEXED BY erasure_running
+        WHERE status = 'running' AND erasure.project_id = portal_link.project_id
         AND erasure.consumer_id = portal_link.consumer_id AND last >= portal_link.id)`,
     );
   }
