@@ -623,7 +623,7 @@ export const LIMITS = {
   erasedAtOnce: {
     value: 50,
     unit: "count",
-    why: "Endpoints of an erased consumer that one turn closes: each is encrypted anew.",
+    why: "Endpoints or sources of an erased consumer that one transaction closes: each costs some 10 µs.",
   },
   sliceRestMsMin: {
     value: 4,

@@ -3,9 +3,10 @@ import type { Actors } from "../delivery/actors.ts";
 import type { JobControl } from "../platform/job-control.ts";
 import { removeRest } from "./retention.ts";
 import type { Data } from "../store/data.ts";
-import type { Endpoint, Source } from "../core/model.ts";
+import type { Endpoint } from "../core/model.ts";
 import type { Consumer, Erasure, Owned } from "../store/cleanup/erasures.ts";
 import { LABELS } from "../store/index/index.ts";
+import type { DeletedSource } from "../store/resources/sources.ts";
 import type { HeldDelivery } from "../store/cleanup/removal.ts";
 import { lastWalked, NOT_WALKED, type Walked } from "../store/log/children.ts";
 
@@ -15,6 +16,7 @@ type EraserData = Pick<
   | "ids"
   | "endpoints"
   | "sources"
+  | "tenants"
   | "events"
   | "index"
   | "stats"
@@ -33,7 +35,7 @@ export interface EraserParts {
 /** What was deleted, and is still to be remembered so. */
 interface Closed {
   endpoints: (Endpoint | null)[];
-  sources: (Source | null)[];
+  sources: (DeletedSource | null)[];
 }
 
 /**
@@ -43,6 +45,8 @@ interface Closed {
  */
 export class Eraser {
   #remembering: Promise<unknown> = Promise.resolve();
+  /** By account: the slice that came last of those that close what consumers have. */
+  readonly #closing = new Map<number, Promise<unknown>>();
   readonly #onWake: (() => void)[] = [];
 
   constructor(private readonly parts: EraserParts) {}
@@ -61,14 +65,13 @@ export class Eraser {
   /**
    * Begins to forget a consumer: `commit` writes its erasure, in the transaction of the answer. From that
    * answer on nothing that the consumer had does anything: its endpoints and sources are deleted, slice by
-   * slice before and the rest with the erasure, and its links are refused while that runs. Where one runs
-   * already, this one comes behind it, as what has come since is none of that one's.
+   * slice before and the rest with the erasure, and its links are refused while that runs. Where one has
+   * begun already, this one comes behind it, as what has come since is none of that one's.
    */
   async begin<T>(consumer: Consumer, commit: (write: () => Erasure) => Promise<T>): Promise<T> {
     const { erasures, store } = this.parts.data;
     const before = { ...consumer, last: store.keys.last };
-    while (erasures.hasOpen(before))
-      await this.#rememberClosed([await store.write(() => this.#closeSlice(before))]);
+    while (erasures.hasOpen(before)) await this.#inLine(before, () => this.#closeSome(before));
     let rest: Closed[] = [];
     const answer = await commit(() => {
       rest = [];
@@ -81,13 +84,33 @@ export class Eraser {
     return answer;
   }
 
+  /** Slices of an account one by one: whatever it erases at once, a transaction has one of them at most. */
+  async #inLine({ projectId }: Consumer, slice: () => Promise<void>): Promise<void> {
+    const accountId = this.parts.data.tenants.accountIdOf(projectId);
+    const before = this.#closing.get(accountId);
+    const mine = before ? before.then(slice, slice) : slice();
+    this.#closing.set(accountId, mine);
+    try {
+      await mine;
+    } finally {
+      if (this.#closing.get(accountId) === mine) this.#closing.delete(accountId);
+    }
+  }
+
+  /** A slice of what is open, in the project's line of writes. */
+  async #closeSome(of: Owned): Promise<void> {
+    const { store } = this.parts.data;
+    await this.#rememberClosed([await store.writeFor(of.projectId, () => this.#closeSlice(of))]);
+  }
+
   /** Inside a write: their actors cancel what waits, once it is remembered. */
   #closeSlice(of: Owned): Closed {
     const { endpoints, erasures, sources } = this.parts.data;
-    const isDeleted = { status: "deleted" } as const;
+    const first = erasures.openEndpoints(of);
+    const next = first.length > 0 ? [] : erasures.openSources(of);
     return {
-      endpoints: erasures.openEndpoints(of).map((id) => endpoints.update(id, () => isDeleted)),
-      sources: erasures.openSources(of).map((id) => sources.update(id, () => isDeleted)),
+      endpoints: first.map((id) => endpoints.delete(id)),
+      sources: next.map((id) => sources.delete(id)),
     };
   }
 

@@ -2,7 +2,8 @@
  * By the 202 of an erasure nothing that the consumer had acts any more, however long the erasure itself waits
  * for others: here it does not run until it is told to.
  */
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
+import { Cipher } from "../../src/core/cipher.ts";
 import { limit } from "../../src/core/limits.ts";
 import { type Api, expectRefusal, type Page, startApi } from "../http/log-kit.ts";
 import { startApp } from "../kit/app.ts";
@@ -71,6 +72,43 @@ describe("the answer to an erasure", () => {
     expect((await api.call("PATCH", path, { consumer_id: "ada" })).status).toBe(200);
     await api.services.eraser.run(jobControlOf());
     expect((await api.call("GET", path)).status).toBe(200);
+  });
+
+  test("closes few in a transaction, whatever is erased at once, and in the line of the project", async () => {
+    await using api = await startApi();
+    const { endpoints, store } = api.data;
+    const url = api.receiver.url("ada");
+    const consumers = ["ada", "bert", "cleo", "dora"];
+    const each = limit("erasedAtOnce") + 1;
+    for (const consumerId of consumers)
+      for (let n = 0; n < each; n++) await api.endpoint({ url, consumerId });
+    let owner: number | null = null;
+    const closings: string[] = [];
+    const writeFor = store.writeFor.bind(store);
+    store.writeFor = (of, run, kept) =>
+      writeFor(
+        of,
+        () => {
+          owner = of;
+          return run();
+        },
+        kept,
+      );
+    using seal = spyOn(Cipher.prototype, "seal");
+    const close = endpoints.delete.bind(endpoints);
+    endpoints.delete = (id) => {
+      closings.push(`transaction ${store.commits} for ${owner}`);
+      return close(id);
+    };
+    await Promise.all(consumers.map((consumer) => erase(api, consumer)));
+    const most = Math.max(
+      ...Map.groupBy(closings, (one) => one)
+        .values()
+        .map((all) => all.length),
+    );
+    expect([closings.length, most]).toEqual([consumers.length * each, limit("erasedAtOnce")]);
+    expect(seal).not.toHaveBeenCalled();
+    expect(closings.filter((one) => !one.endsWith(` for ${api.callers.get("full")?.projectId}`))).toEqual([]);
   });
 
   test("closes an endpoint that the same transaction makes or changes", async () => {

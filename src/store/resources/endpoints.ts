@@ -140,6 +140,20 @@ export class Endpoints {
   }
 
   /**
+   * Inside a write; `announce` afterwards. Of its row only the status changes: nothing is encrypted anew, and
+   * all that a consumer has is deleted for what a few changes cost.
+   */
+  delete(id: number): Endpoint | null {
+    // One that was made a moment ago is not in memory yet.
+    const old = this.current(id) ?? this.#pending(id);
+    if (!old) return null;
+    const updatedAt = this.store.now();
+    this.#statements.delete.run(updatedAt, id);
+    this.#changing.add(id);
+    return { ...old, status: "deleted", updatedAt };
+  }
+
+  /**
    * After the commit: from now on everyone sees this one. At once, without another await: two changes of one
    * endpoint that shared a transaction are told of in the order in which they were written.
    */
@@ -204,6 +218,9 @@ function prepare(sqlite: Store["sqlite"]) {
       `${theirs("id", status)} ORDER BY id DESC LIMIT ${bound(3)}`,
     );
   return {
+    delete: sqlite.prepare<void, [number, number]>(
+      "UPDATE endpoint SET status = 'deleted', updated_at = ? WHERE id = ?",
+    ),
     countOf: sqlite.prepare<{ n: number }, [number, string]>(theirs("count(*) AS n", "<> 'deleted'")),
     openOf: keys("<> 'deleted'"),
     deletedOf: keys("= 'deleted'"),

@@ -10,6 +10,9 @@ import type { Store } from "../store.ts";
 
 export type NewSource = Omit<Source, "id">;
 
+/** What is left to know of a source that is deleted. */
+export type DeletedSource = Pick<Source, "id" | "projectId"> & { status: "deleted" };
+
 /**
  * What a source's settings take in memory, about, also at rest. The secret before, which holds for a while,
  * is no larger than its own.
@@ -23,12 +26,16 @@ export class Sources {
   readonly #all = new Map<number, Source>();
   readonly #ofProject = new Shelves<number, Source>();
   readonly #onDelete: ((id: number) => void)[] = [];
+  readonly #delete;
 
   constructor(
     private readonly store: Store,
     private readonly db: BunSQLiteDatabase,
     private readonly cipher: Cipher,
   ) {
+    this.#delete = store.sqlite.prepare<{ project_id: number }, [number, number]>(
+      "UPDATE source SET status = 'deleted', updated_at = ? WHERE id = ? AND status <> 'deleted' RETURNING project_id",
+    );
     for (const row of db.select().from(table).where(sql`status <> 'deleted'`).orderBy(table.id).all())
       this.remember(this.#open(row));
   }
@@ -69,13 +76,19 @@ export class Sources {
     return made;
   }
 
+  /** Inside a write; `remember` afterwards. Only the status changes: nothing is encrypted anew. */
+  delete(id: number): DeletedSource | null {
+    const found = this.#delete.get(this.store.now(), id);
+    return found && { id, projectId: found.project_id, status: "deleted" };
+  }
+
   /**
    * After the commit: from now on everyone sees this one. At once, as of endpoints: a later change may share
    * the transaction.
    */
-  remember(changed: Source): void {
-    const { id, projectId, status } = changed;
-    if (status === "deleted") {
+  remember(changed: Source | DeletedSource): void {
+    const { id, projectId } = changed;
+    if (changed.status === "deleted") {
       this.#all.delete(id);
       this.#ofProject.delete(projectId, id);
       for (const listener of this.#onDelete) listener(id);
