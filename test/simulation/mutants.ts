@@ -11,8 +11,6 @@ export interface Mutant {
   file: string;
   find: string;
   put: string;
-  /** The seed from which it is hunted, where only few seeds find it. */
-  from?: number;
 }
 
 export const MUTANTS: readonly Mutant[] = [
@@ -336,13 +334,6 @@ export const MUTANTS: readonly Mutant[] = [
     file: "pipeline/releaser.ts",
     find: "() => this.start());",
     put: "() => {});",
-  },
-  {
-    name: "a delivery that is cancelled while its outcome is on its way to the disk waits on",
-    file: "delivery/backlog.ts",
-    find: "    this.flights.readRowLater(id);\n    this.#queue.drop(id);",
-    put: "    this.#queue.drop(id);",
-    from: 1700,
   },
   {
     name: "a refill leaves out what is tried by hand, where order is kept too",
