@@ -11,6 +11,8 @@ export interface Mutant {
   file: string;
   find: string;
   put: string;
+  /** The seed from which it is hunted, where only few seeds find it. */
+  from?: number;
 }
 
 export const MUTANTS: readonly Mutant[] = [
@@ -346,6 +348,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: "delivery/recorder.ts",
     find: "!isOpenedAgain(endpoint, current) && ",
     put: "",
+    from: 1100,
   },
   {
     name: "that the wall clock was set is written only while a delivery waits",
