@@ -175,15 +175,19 @@ async function transmit(
   });
   if (result.kind === "timeout") sending.socketGone = result.socketGone;
   sending.answeredAt = sending.parts.monotonic();
-  if (sending.parts.isTurnOver()) await untilTurn(sending, sending.answeredAt);
+  const { parts, endpoint } = sending;
+  if (parts.isTurnOver()) await inOurTime(sending, () => parts.turnsOf(endpoint.projectId).next());
   return result;
 }
 
-/** What it waits is ours: the destination has as much time after that as before. */
-async function untilTurn(sending: Sending, since: number): Promise<void> {
-  const { parts, endpoint } = sending;
-  await parts.turnsOf(endpoint.projectId).next();
-  sending.until += parts.monotonic() - since;
+/** What is waited for here is ours: the destination has as much time after that as before. */
+async function inOurTime<Made>(sending: Sending, wait: () => Promise<Made>): Promise<Made> {
+  const since = sending.parts.monotonic();
+  try {
+    return await wait();
+  } finally {
+    sending.until += sending.parts.monotonic() - since;
+  }
 }
 
 /** Nothing was sent: whoever had to be asked first gave nothing to go on. */
@@ -282,19 +286,14 @@ function render(sending: Sending, kind: DestinationKind, message: Message): Rend
     return requireAnswer(await transmit(sending, request));
   };
   const { parts, endpoint } = sending;
-  const inPool: InPool = async (work) => {
-    const asked = parts.monotonic();
-    try {
-      if (typeof work !== "function") return await work;
-      return await parts.turnsOf(endpoint.projectId).inPool(() => {
+  const inPool: InPool = (work) =>
+    inOurTime(sending, () => {
+      if (typeof work !== "function") return work;
+      return parts.turnsOf(endpoint.projectId).inPool(() => {
         if (parts.signal.aborted) throw new Unprepared({ kind: "aborted" });
         return work();
       });
-    } finally {
-      // It is ours, as what was done before.
-      sending.until += parts.monotonic() - asked;
-    }
-  };
+    });
   try {
     const request = kind.request(compiledOf(endpoint).config, message, parts.now(), ask, inPool);
     return request instanceof Promise ? request.catch(reasonOf) : request;
@@ -303,17 +302,12 @@ function render(sending: Sending, kind: DestinationKind, message: Message): Rend
   }
 }
 
-/**
- * Very many may wait for one token, and get it in one turn: a heavy request has a turn of its own then. What
- * it waits for that is ours.
- */
+/** Very many may wait for one token, and get it in one turn: a heavy request has a turn of its own then. */
 async function waited(sending: Sending, rendered: Promise<Rendered>, body: Uint8Array): Promise<Rendered> {
   const { parts, endpoint } = sending;
   const request = await rendered;
-  if (!isHeavy(body.length)) return request;
-  const since = parts.monotonic();
-  await parts.turnsOf(endpoint.projectId).giveWay(body.length);
-  sending.until += parts.monotonic() - since;
+  if (isHeavy(body.length))
+    await inOurTime(sending, () => parts.turnsOf(endpoint.projectId).giveWay(body.length));
   return request;
 }
 
