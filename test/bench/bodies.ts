@@ -23,7 +23,7 @@ import {
   type Sent,
   type Stage,
 } from "./bodies-asks.ts";
-import { call, type Tally, type Target } from "./heavy-kit.ts";
+import { call, liveKeyOf, makeAccount, type Tally, type Target } from "./heavy-kit.ts";
 import { describeMachine } from "./machine.ts";
 import { readThreadsMs } from "./proc.ts";
 import { SERVICE, startServer } from "./server.ts";
@@ -69,24 +69,15 @@ interface Created {
   ingest_path: string;
 }
 
-interface Account {
-  id: string;
-  projects: { id: string; mode: string; api_key: string }[];
-}
-
 const directory = mkdtempSync(join(tmpdir(), "sealpost-bodies-"));
 process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
 const server = await startServer(SERVICE, directory, ENV);
 const base = `http://127.0.0.1:${server.port}`;
 
-async function made<Answer = Created>(key: string, path: string, body: object): Promise<Answer> {
+async function made(key: string, path: string, body: object): Promise<Created> {
   const reply = await call({ port: server.port, key, endpoints: 0 }, "POST", path, body);
   if (!reply.ok) throw new Error(`POST ${path}: ${reply.status} ${await reply.text()}`);
-  return (await reply.json()) as Answer;
-}
-
-async function makeAccount(): Promise<Account> {
-  return await made<Account>(OPERATOR, "/v1/operator/accounts", { name: "bench", plan: "unlimited" });
+  return (await reply.json()) as Created;
 }
 
 /** One of each thing, of a consumer who has a link; what fails is tried again after a day. */
@@ -103,7 +94,7 @@ async function prepare(target: Target): Promise<Stage> {
   const link = await made(key, "/v1/portal-links", { consumer_id: CONSUMER, manage: true, create: true });
   const reply = await call(target, "GET", `/v1/deliveries?endpoint_id=${endpoint.id}`);
   const [delivery] = ((await reply.json()) as { data: Created[] }).data;
-  const other = await makeAccount();
+  const other = await makeAccount(server.port, OPERATOR);
   return {
     tokens: {
       api_key: key,
@@ -129,8 +120,7 @@ async function prepare(target: Target): Promise<Stage> {
 }
 
 async function allAsks(): Promise<Ask[]> {
-  const { projects } = await makeAccount();
-  const key = String(projects.find(({ mode }) => mode === "live")?.api_key);
+  const key = liveKeyOf(await makeAccount(server.port, OPERATOR));
   const target = { port: server.port, key, endpoints: 0 };
   const document = (await (await fetch(`${base}/openapi.json`)).json()) as Document;
   const asks = routeAsks(document, await prepare(target));

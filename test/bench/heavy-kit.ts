@@ -11,6 +11,24 @@ export interface Target {
 /** Answers by status. */
 export type Tally = Record<string, number>;
 
+/** Of the operator whose token it is. */
+export interface Account {
+  id: string;
+  projects: { id: string; mode: string; api_key: string }[];
+}
+
+export async function makeAccount(port: number, operator: string): Promise<Account> {
+  const fields = { name: "bench", plan: "unlimited" };
+  const reply = await call({ port, key: operator, endpoints: 0 }, "POST", "/v1/operator/accounts", fields);
+  if (reply.status !== 201) throw new Error(`no account: ${reply.status} ${await reply.text()}`);
+  return (await reply.json()) as Account;
+}
+
+/** The key of an account's live project. */
+export function liveKeyOf({ projects }: Account): string {
+  return projects.find(({ mode }) => mode === "live")?.api_key ?? "";
+}
+
 export async function makeLink(target: Target, consumer: string): Promise<string> {
   const reply = await call(target, "POST", "/v1/portal-links", { consumer_id: consumer });
   return ((await reply.json()) as { url: string }).url.split("#")[1] ?? "";

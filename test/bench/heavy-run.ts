@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Peer, startPeer } from "./children.ts";
 import type { HeavyFlood } from "./heavy.ts";
-import type { Tally } from "./heavy-kit.ts";
+import { liveKeyOf, makeAccount, type Tally } from "./heavy-kit.ts";
 import type { PacerReport } from "./pacer.ts";
 import { readProcess, resetPeak } from "./proc.ts";
 import { SERVICE, startServer } from "./server.ts";
@@ -44,7 +44,8 @@ export async function runHeavy(floods: readonly HeavyFlood[], endpoints: number)
 async function runOne(flood: HeavyFlood, endpoints: number): Promise<Outcome> {
   const directory = mkdtempSync(join(tmpdir(), "sealpost-heavy-"));
   const server = await startServer(SERVICE, directory, ENV);
-  const [key, neighbour] = [await makeAccount(server.port), await makeAccount(server.port)];
+  const makeKey = async () => liveKeyOf(await makeAccount(server.port, OPERATOR));
+  const [key, neighbour] = [await makeKey(), await makeKey()];
   const [publisher, reader] = [
     await startNeighbour(server.port, publishOf(neighbour)),
     await startNeighbour(server.port, readOf(neighbour)),
@@ -58,18 +59,6 @@ async function runOne(flood: HeavyFlood, endpoints: number): Promise<Outcome> {
   await Promise.all([publisher.stop(), reader.stop(), server.stop()]);
   rmSync(directory, { recursive: true, force: true });
   return { publish, read, tally, beforeMiB, peakMiB };
-}
-
-/** The key of an account's live project. */
-async function makeAccount(port: number): Promise<string> {
-  const reply = await fetch(`http://127.0.0.1:${port}/v1/operator/accounts`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${OPERATOR}`, "content-type": "application/json" },
-    body: JSON.stringify({ name: "bench", plan: "unlimited" }),
-  });
-  if (reply.status !== 201) throw new Error(`no account: ${reply.status} ${await reply.text()}`);
-  const { projects } = (await reply.json()) as { projects: { mode: string; api_key: string }[] };
-  return projects.find(({ mode }) => mode === "live")?.api_key ?? "";
 }
 
 async function startNeighbour(port: number, request: string): Promise<Peer> {
