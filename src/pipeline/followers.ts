@@ -1,7 +1,7 @@
 import { invalid, type Problem } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
-import { type Pieces, piecewise } from "../core/structures/turn-queue.ts";
+import { atOnce, type Pieces, piecewise } from "../core/structures/turn-queue.ts";
 import { keepsOrder } from "../destinations/destinations.ts";
 import type { FanoutList } from "../store/log/fanouts.ts";
 
@@ -85,9 +85,7 @@ function* inOrderByPieces(endpoints: readonly Endpoint[]): Pieces<Omit<Followers
 
 /** Those that keep the order first. `asOf`: see FanoutList. */
 export function inOrder(endpoints: readonly Endpoint[], asOf: number | null): Followers {
-  const first = endpoints.filter(keepsOrder);
-  const all = first.length === 0 ? endpoints : [...first, ...endpoints.filter((one) => !keepsOrder(one))];
-  return { endpoints: all, ids: all.map(({ id }) => id), ordered: first.length, asOf };
+  return { ...atOnce(inOrderByPieces(endpoints)), asOf };
 }
 
 /** True where the deliveries are too many for the event's own transaction: they follow in slices. */
