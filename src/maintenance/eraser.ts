@@ -1,4 +1,5 @@
 import { limit } from "../core/limits.ts";
+import { OneByOne } from "../core/structures/one-by-one.ts";
 import type { Actors } from "../delivery/actors.ts";
 import type { JobControl } from "../platform/job-control.ts";
 import { removeRest } from "./retention.ts";
@@ -45,8 +46,8 @@ interface Closed {
  */
 export class Eraser {
   #remembering: Promise<unknown> = Promise.resolve();
-  /** By account: the slice that came last of those that close what consumers have. */
-  readonly #closing = new Map<number, Promise<unknown>>();
+  /** Slices of an account that close what consumers have: however many it erases, a transaction has one. */
+  readonly #closing = new OneByOne<number>();
   readonly #onWake: (() => void)[] = [];
 
   constructor(private readonly parts: EraserParts) {}
@@ -71,7 +72,8 @@ export class Eraser {
   async begin<T>(consumer: Consumer, commit: (write: () => Erasure) => Promise<T>): Promise<T> {
     const { erasures, store } = this.parts.data;
     const before = { ...consumer, last: store.keys.last };
-    while (erasures.hasOpen(before)) await this.#inLine(before, () => this.#closeSome(before));
+    const accountId = this.parts.data.tenants.accountIdOf(consumer.projectId);
+    while (erasures.hasOpen(before)) await this.#closing.run(accountId, () => this.#closeSome(before));
     let rest: Closed[] = [];
     const answer = await commit(() => {
       rest = [];
@@ -82,19 +84,6 @@ export class Eraser {
     await this.#rememberClosed(rest);
     this.wake(consumer.projectId);
     return answer;
-  }
-
-  /** Slices of an account one by one: whatever it erases at once, a transaction has one of them at most. */
-  async #inLine({ projectId }: Consumer, slice: () => Promise<void>): Promise<void> {
-    const accountId = this.parts.data.tenants.accountIdOf(projectId);
-    const before = this.#closing.get(accountId);
-    const mine = before ? before.then(slice, slice) : slice();
-    this.#closing.set(accountId, mine);
-    try {
-      await mine;
-    } finally {
-      if (this.#closing.get(accountId) === mine) this.#closing.delete(accountId);
-    }
   }
 
   /** A slice of what is open, in the project's line of writes. */

@@ -2,6 +2,7 @@ import { matchesPattern } from "../core/event-type.ts";
 import { firstKeyAt } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
+import { OneByOne } from "../core/structures/one-by-one.ts";
 import type { Turns } from "../core/structures/turn-queue.ts";
 import { isTheirs } from "./new-delivery.ts";
 import type { Outlet } from "./outlet.ts";
@@ -11,7 +12,7 @@ import type { Data } from "../store/data.ts";
 import { type DeliveryFilter, DeliveryList } from "../store/log/delivery-list.ts";
 import { isBodyGone } from "../store/log/events.ts";
 import { LABELS } from "../store/index/index.ts";
-import { Merge, OLDEST_FIRST } from "../store/merge.ts";
+import { Merge, OLDEST_FIRST, type ReadList } from "../store/merge.ts";
 import type { Replay, ReplayFilter, ReplayList, RunningReplay } from "../store/log/replays.ts";
 import { holdsText } from "../store/log/body-search.ts";
 
@@ -66,8 +67,11 @@ export interface Matched {
 export class Replayer {
   readonly #list: DeliveryList;
   readonly #walking = new Set<number>();
-  /** By project: the end of the last slice that is read and written, or waits for that. */
-  readonly #writing = new Map<number, Promise<void>>();
+  /**
+   * Slices of a project: those of many jobs together would hold up whoever else writes, and what one of them
+   * has read none of the others changes before it is written.
+   */
+  readonly #slices = new OneByOne<number>();
 
   constructor(
     private readonly data: Pick<
@@ -134,7 +138,7 @@ export class Replayer {
     const { ratePerSecond } = replay.filter;
     const walk = this.#begin(replay);
     while (this.data.store.writable) {
-      const { done, reached } = await this.#inTurn(projectId, async () => {
+      const { done, reached } = await this.#slices.run(projectId, async () => {
         await turns.giveWay();
         const asOf = this.data.store.latestKey;
         const slice = await walk.next(turns, ratePerSecond ?? undefined);
@@ -156,23 +160,6 @@ export class Replayer {
     return event && list
       ? this.#walkOver(scopeOf, event.id, list, position)
       : this.#walkOf(scopeOf, filter, position, last);
-  }
-
-  /**
-   * One slice of a project at a time: those of many jobs together would hold up whoever else writes, and what
-   * one of them has read none of the others changes before it is written.
-   */
-  async #inTurn<T>(projectId: number, work: () => Promise<T>): Promise<T> {
-    const before = this.#writing.get(projectId);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#writing.set(projectId, promise);
-    await before;
-    try {
-      return await work();
-    } finally {
-      resolve();
-      if (this.#writing.get(projectId) === promise) this.#writing.delete(projectId);
-    }
   }
 
   /**
@@ -281,20 +268,17 @@ export class Replayer {
    */
   #keysAbove(scope: ReplayScope, filter: ReplayFilter, from: number): (count: number) => readonly number[] {
     const { deliveries, index } = this.data;
-    const { deliveryIds, missing } = filter;
-    const onlyDead = filter.status.length === 1 && filter.status[0] === "dead";
-    if (!missing && deliveryIds)
+    const { deliveryIds } = filter;
+    if (filter.missing) return walking(index.walkUp(this.#eventsFor(scope, filter), from));
+    if (deliveryIds)
       return goingOn(from, (after, count) => deliveryIds.filter((key) => key > after).slice(0, count));
     const endpoints = endpointsOf(scope, filter);
-    if (!missing && onlyDead && endpoints === null)
+    const onlyDead = filter.status.length === 1 && filter.status[0] === "dead";
+    if (!onlyDead) return walking(index.walkUp(this.#listsOf(scope, endpoints), from));
+    if (endpoints === null)
       return goingOn(from, (after, count) => deliveries.deadOfProject(scope.projectId, after, count));
-    const walk =
-      !missing && onlyDead
-        ? new Merge(endpoints ?? [], from, OLDEST_FIRST, (id, after, most) =>
-            deliveries.deadOfEndpoint(id, after, most),
-          )
-        : index.walkUp(missing ? this.#eventsFor(scope, filter) : this.#listsOf(scope, endpoints), from);
-    return (count) => walk.next(count);
+    const read: ReadList = (id, after, most) => deliveries.deadOfEndpoint(id, after, most);
+    return walking(new Merge(endpoints, from, OLDEST_FIRST, read));
   }
 
   #deliveries(scopeOf: () => ReplayScope, filter: ReplayFilter, asOf: number): TargetsOf {
@@ -392,6 +376,10 @@ type TargetsOf = (keys: readonly number[], turns: Turns) => Promise<Target[]>;
 /** The endpoints whose own lists are walked; null: the whole project's. */
 function endpointsOf({ visible }: ReplayScope, { endpointId }: ReplayFilter): number[] | null {
   return endpointId === null ? visible && [...visible] : [endpointId];
+}
+
+function walking(walk: Merge): (count: number) => readonly number[] {
+  return (count) => walk.next(count);
 }
 
 /** What `above` gives, each time above the last that it gave before. */
