@@ -246,6 +246,16 @@ export const LIMITS = {
     unit: "bits",
     why: "The RSA key in a service account's key file, of which Google's have 2,048: a signature by one of 8,192 takes 50 ms of the thread pool, where a commit's fsync waits.",
   },
+  grantedLengthMax: {
+    value: 4096,
+    unit: "characters",
+    why: "A token, or a part of the credentials, that a token server grants to an endpoint: those of AWS and Google are shorter. A longer one is none.",
+  },
+  grantsKeptBytesMax: {
+    value: 16 * MIB,
+    unit: "bytes",
+    why: "Tokens that Google grants, and as much of what STS grants: those of some 10,000 endpoints each. An endpoint whose own was not used for longest asks again.",
+  },
   metadataBytesMax: { value: 16 * KIB, unit: "bytes", why: "Labels, not documents." },
   filterBytesMax: {
     value: 16 * KIB,

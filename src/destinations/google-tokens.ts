@@ -12,6 +12,7 @@ import {
   isSuccess,
   Unprepared,
 } from "./destination.ts";
+import { Grants, readGranted } from "./grants.ts";
 import { perConfig, textOf } from "./requests.ts";
 import { USER_AGENT } from "../transport/user-agent.ts";
 
@@ -110,23 +111,26 @@ export function tokenAddressesOf(config: DestinationConfig): DestinationAddress[
 const accountOf = perConfig((config) => readServiceAccount(textOf(config, "service_account_json") ?? ""));
 
 interface Token {
-  text: string;
+  /** Its text alone. */
+  granted: [string];
+  /** Long ago where it was refused. */
   endsAt: number;
 }
 
-interface Held {
-  token: Token | null;
+/** The last token of each, also after it was refused: a server may repeat it. */
+const tokens = new Grants<Token>();
+
+/** How far an endpoint is with its next token. */
+interface Asking {
   pending: Promise<Token> | null;
-  /** The last token, also after it was refused, and the last assertion that was to be changed for one. */
-  repeatable: { token?: string; assertion?: string };
+  /** The last that was to be changed for a token. */
+  assertion: string | null;
   signing: Promise<string> | null;
   /** When that assertion was signed. */
   signedAt: number;
 }
 
-const heldOf = perConfig(
-  (): Held => ({ token: null, pending: null, signing: null, repeatable: {}, signedAt: 0 }),
-);
+const askingOf = perConfig((): Asking => ({ pending: null, signing: null, assertion: null, signedAt: 0 }));
 
 /** `authorization` for a request at `now`. Rejects with `Unprepared` where no token can be had. */
 export async function bearerOf(
@@ -136,50 +140,53 @@ export async function bearerOf(
   ask: Ask,
   inPool: InPool,
 ): Promise<string> {
-  const held = heldOf(config);
-  const { token } = held;
-  if (token && now < token.endsAt - RENEW_BEFORE_MS) return `Bearer ${token.text}`;
+  const asking = askingOf(config);
+  const token = tokens.lookUp(config);
+  if (token && now < token.endsAt - RENEW_BEFORE_MS) return `Bearer ${token.granted[0]}`;
   try {
     const account = accountOf(config);
     // Whoever comes later waits for the same signature, and then for the same answer.
-    const assertion = held.pending === null ? await assertionOf(held, account, scope, now, inPool) : "";
-    held.pending ??= fetchToken(assertion, account, now, ask).finally(() => (held.pending = null));
-    held.token = await held.pending;
-    held.repeatable.token = held.token.text;
+    const assertion = asking.pending === null ? await assertionOf(asking, account, scope, now, inPool) : "";
+    asking.pending ??= fetchToken(assertion, account, now, ask).finally(() => (asking.pending = null));
+    const fresh = await asking.pending;
+    tokens.set(config, fresh);
+    return `Bearer ${fresh.granted[0]}`;
   } catch (error) {
     if (!token || now >= token.endsAt - USABLE_MS) throw error;
+    return `Bearer ${token.granted[0]}`;
   }
-  return `Bearer ${(held.token ?? token)?.text}`;
 }
 
 /** What must not be shown beside the account's key: a server may repeat it. */
 export function tokenSecrets(config: DestinationConfig): readonly string[] {
-  return Object.values(heldOf(config).repeatable);
+  const { assertion } = askingOf(config);
+  return [...(tokens.lookUp(config)?.granted ?? []), ...(assertion === null ? [] : [assertion])];
 }
 
 /** The token was refused: the next attempt asks for another one. */
 export function forgetToken(config: DestinationConfig): void {
-  heldOf(config).token = null;
+  const token = tokens.lookUp(config);
+  if (token) token.endsAt = Number.NEGATIVE_INFINITY;
 }
 
 /** One that serves again, or is being signed, or is signed now. */
 async function assertionOf(
-  held: Held,
+  asking: Asking,
   account: ServiceAccount,
   scope: string,
   now: number,
   inPool: InPool,
 ): Promise<string> {
-  const age = now - held.signedAt;
-  const { assertion } = held.repeatable;
+  const age = now - asking.signedAt;
+  const { assertion } = asking;
   // A negative age: the clock was set back.
-  if (assertion !== undefined && age >= 0 && age < ASSERTION_KEPT_MS) return assertion;
-  if (held.signing !== null) return inPool(held.signing);
+  if (assertion !== null && age >= 0 && age < ASSERTION_KEPT_MS) return assertion;
+  if (asking.signing !== null) return inPool(asking.signing);
   const sign = () => signAssertion(account, scope, Math.floor(now / 1000));
-  held.signing = inPool(sign).finally(() => (held.signing = null));
-  held.repeatable.assertion = await held.signing;
-  held.signedAt = now;
-  return held.repeatable.assertion;
+  asking.signing = inPool(sign).finally(() => (asking.signing = null));
+  asking.assertion = await asking.signing;
+  asking.signedAt = now;
+  return asking.assertion;
 }
 
 async function fetchToken(assertion: string, account: ServiceAccount, now: number, ask: Ask): Promise<Token> {
@@ -195,8 +202,9 @@ async function fetchToken(assertion: string, account: ServiceAccount, now: numbe
     body: encoder.encode(body),
   });
   const { access_token: text, expires_in: seconds, error } = readObject(answer.body);
-  if (isSuccess(answer.status) && typeof text === "string" && typeof seconds === "number") {
-    return { text, endsAt: now + seconds * 1000 };
+  const token = readGranted(text);
+  if (isSuccess(answer.status) && token !== null && typeof seconds === "number") {
+    return { granted: [token], endsAt: now + seconds * 1000 };
   }
   throw new Unprepared(
     { kind: "response", truncated: false, ...answer },
@@ -208,7 +216,7 @@ async function fetchToken(assertion: string, account: ServiceAccount, now: numbe
 function nameOf(error: unknown): string {
   if (typeof error === "string") return error;
   const status = isObject(error) ? error["status"] : null;
-  return typeof status === "string" ? status : "The answer holds no token.";
+  return typeof status === "string" ? status : "The answer holds no token that can be used.";
 }
 
 /** Takes a thread of the pool: 1 ms by a key of 2048 bits, 8 by one of 4096, 50 by one of 8192. */

@@ -109,8 +109,8 @@ describe("a token", () => {
     const refusals: [body: string, status: number, detail: string][] = [
       ['{"error":"invalid_grant","error_description":"Invalid JWT Signature."}', 400, "invalid_grant"],
       ['{"error":{"status":"UNAVAILABLE"}}', 503, "UNAVAILABLE"],
-      ['{"access_token":"x"}', 200, "The answer holds no token."],
-      ["<html>", 502, "The answer holds no token."],
+      ['{"access_token":"x"}', 200, "The answer holds no token that can be used."],
+      ["<html>", 502, "The answer holds no token that can be used."],
     ];
     for (const [body, status, detail] of refusals) {
       const failed = await bearerOf(

@@ -2,6 +2,7 @@ import { type Answer, type Ask, type DestinationConfig, type Message, Unprepared
 import { perConfig, textOf } from "../requests.ts";
 import { USER_AGENT } from "../../transport/user-agent.ts";
 import { errorNamed } from "../answers.ts";
+import { Grants, readGranted } from "../grants.ts";
 import { judgeRefusal, readElement } from "./answers.ts";
 import { type AwsCredentials, signAws } from "./sign.ts";
 
@@ -12,8 +13,11 @@ import { type AwsCredentials, signAws } from "./sign.ts";
  */
 
 interface RoleCredentials extends AwsCredentials {
+  granted: readonly string[];
   expiresAt: number;
 }
+
+const roleCredentials = new Grants<RoleCredentials>();
 
 /** Credentials live for an hour: so long before their end new ones are asked for. */
 const REFRESH_MS = 5 * 60_000;
@@ -47,7 +51,6 @@ const sessionOf = perConfig((config) => {
 });
 
 class RoleSession {
-  #held: RoleCredentials | null = null;
   #asking: Promise<RoleCredentials> | null = null;
 
   constructor(
@@ -56,11 +59,11 @@ class RoleSession {
   ) {}
 
   credentials(message: Message, now: number, ask: Ask): AwsCredentials | Promise<AwsCredentials> {
-    const held = this.#held;
-    const leftMs = held === null ? 0 : held.expiresAt - now;
-    if (held !== null && leftMs > REFRESH_MS) return held;
+    const held = roleCredentials.lookUp(this.config);
+    const leftMs = held === undefined ? 0 : held.expiresAt - now;
+    if (held !== undefined && leftMs > REFRESH_MS) return held;
     const fresh = this.#refresh(message, ask);
-    if (held === null || leftMs <= USABLE_MS) return fresh;
+    if (held === undefined || leftMs <= USABLE_MS) return fresh;
     // The old ones serve until the new ones are there; where none come, the next delivery asks again.
     fresh.catch(() => {});
     return held;
@@ -96,8 +99,9 @@ class RoleSession {
       },
       { service: "sts", region, credentials: longTermOf(this.config), timestampSeconds },
     );
-    this.#held = this.#read(await ask(request));
-    return this.#held;
+    const credentials = this.#read(await ask(request));
+    roleCredentials.set(this.config, credentials);
+    return credentials;
   }
 
   #read(answer: Answer): RoleCredentials {
@@ -111,12 +115,12 @@ class RoleSession {
       const judged = judgeRefusal(answer, { action: "sts:AssumeRole", resource: this.roleArn });
       throw refusal(judged.error?.detail ?? `status ${answer.status}`, judged.throttled);
     }
-    const accessKeyId = readElement(answer.body, "AccessKeyId");
-    const secretAccessKey = readElement(answer.body, "SecretAccessKey");
-    const sessionToken = readElement(answer.body, "SessionToken");
+    const accessKeyId = readGranted(readElement(answer.body, "AccessKeyId"));
+    const secretAccessKey = readGranted(readElement(answer.body, "SecretAccessKey"));
+    const sessionToken = readGranted(readElement(answer.body, "SessionToken"));
     const expiresAt = Date.parse(readElement(answer.body, "Expiration") ?? "");
     if (!accessKeyId || !secretAccessKey || !sessionToken || Number.isNaN(expiresAt)) {
-      throw refusal("The answer holds no credentials.", false);
+      throw refusal("The answer holds no credentials that can be used.", false);
     }
     const granted = [accessKeyId, secretAccessKey, sessionToken];
     return { accessKeyId, secretAccessKey, sessionToken, granted, expiresAt };

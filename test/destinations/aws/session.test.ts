@@ -161,14 +161,14 @@ describe("what STS answers", () => {
       "a success without credentials",
       200,
       "<AssumeRoleResponse/>",
-      "The answer holds no credentials.",
+      "The answer holds no credentials that can be used.",
       false,
     ],
     [
       "a success without an end",
       200,
       "<AccessKeyId>a</AccessKeyId><SecretAccessKey>b</SecretAccessKey><SessionToken>c</SessionToken>",
-      "The answer holds no credentials.",
+      "The answer holds no credentials that can be used.",
       false,
     ],
   ])("%s", async (_name, status, body, detail, throttled) => {
@@ -230,7 +230,7 @@ describe("a delivery whose role cannot be assumed", () => {
     }, 20_000);
     expect(attempts.map((attempt) => [attempt.outcome, attempt.status_code, meaningOf(attempt)])).toEqual([
       ["rejected", 403, `role_refused: sts:AssumeRole on ${ROLE_ARN}`],
-      ["rejected", 200, "role_refused: The answer holds no credentials."],
+      ["rejected", 200, "role_refused: The answer holds no credentials that can be used."],
       ["rejected", 403, "refused: SignatureDoesNotMatch"],
       ["delivered", 200, null],
     ]);
