@@ -46,11 +46,11 @@ export function monthAt(instant: number): Month {
 }
 
 /**
- * The month that a text such as 2026-11 names; null where it names none, or one whose end has five digits of
- * the year.
+ * The month that a text such as 2026-11 names; null where it names none, or one before the year 1000, or
+ * one whose end has five digits of the year.
  */
 export function parseMonth(text: string): Month | null {
-  if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text) || text === "9999-12") return null;
+  if (!/^[1-9]\d{3}-(0[1-9]|1[0-2])$/.test(text) || text === "9999-12") return null;
   return monthAt(Date.parse(`${text}-01T00:00:00Z`));
 }
 

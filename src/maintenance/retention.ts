@@ -226,8 +226,8 @@ export class Retention {
   }
 
   /**
-   * Open deliveries behind `after` that wait to be fetched, up to `count`, wherever they stand among those
-   * that are sent.
+   * Open deliveries behind `after` that were never fetched, up to `count`, wherever they stand among those
+   * that are sent. What was handed out is given again until its cursor comes back, however old it is.
    */
   #unfetched(eventId: number, after: number, count: number): HeldDelivery[] {
     const { endpoints, removal } = this.parts.data;
@@ -236,7 +236,8 @@ export class Retention {
     while (open.length > 0 && found.length < count) {
       for (const delivery of open) {
         const endpoint = endpoints.get(delivery.endpointId);
-        if (endpoint !== undefined && this.parts.expires(endpoint)) found.push(delivery);
+        const isUnfetched = delivery.attemptCount === 0;
+        if (isUnfetched && endpoint !== undefined && this.parts.expires(endpoint)) found.push(delivery);
       }
       open = removal.openOf(eventId, open.at(-1)?.id ?? eventId);
     }

@@ -17,6 +17,11 @@ import { ResponseParser } from "./response.ts";
 import { joinRequest } from "./request.ts";
 import type { TransportRequest, TransportResult } from "./types.ts";
 
+/** A deadline that comes so late was held up by the process itself. */
+const STANDSTILL_MS = 100;
+/** How long after that an answer may still be read. */
+const READING_MS = 100;
+
 /** What all exchanges of a transport share. */
 export interface ExchangeParts {
   readonly guard: Guard;
@@ -33,7 +38,9 @@ export class Exchange implements ConnectionOwner {
   readonly #parts: ExchangeParts;
   readonly #onSettled: (result: TransportResult) => void;
   readonly #parser: ResponseParser;
-  readonly #deadline: Timer;
+  #deadline: Timer;
+  /** In monotonic time. */
+  #expiresAt: number;
   #connection: Connection | null = null;
   #isReused = false;
   #isSettled = false;
@@ -53,6 +60,7 @@ export class Exchange implements ConnectionOwner {
     this.#onSettled = onSettled;
     this.#parser = new ResponseParser(request);
     this.#deadline = setTimeout(expire, request.timeoutMs, this);
+    this.#expiresAt = performance.now() + request.timeoutMs;
   }
 
   start(): void {
@@ -73,6 +81,7 @@ export class Exchange implements ConnectionOwner {
 
   /** The deadline has come; the code says how far the exchange was. */
   expire(): void {
+    if (performance.now() - this.#expiresAt > STANDSTILL_MS) return this.#readFirst();
     const phase = this.#connection?.phase ?? "connecting";
     if (phase === "connecting") {
       const socketGone = this.#connection?.gone;
@@ -81,6 +90,12 @@ export class Exchange implements ConnectionOwner {
     if (phase === "securing") return this.#settle({ kind: "timeout", code: "timeout_tls" });
     const code = this.#parser.state === "body" ? "timeout_body" : "timeout_response";
     this.#settle({ kind: "timeout", code });
+  }
+
+  /** The process stood still: its timers run before it reads the answers that have come meanwhile. */
+  #readFirst(): void {
+    this.#expiresAt = Number.POSITIVE_INFINITY;
+    this.#deadline = setTimeout(expire, READING_MS, this);
   }
 
   onReady(connection: Connection): void {

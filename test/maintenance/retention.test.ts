@@ -5,6 +5,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { limit } from "../../src/core/limits.ts";
 import type { Endpoint } from "../../src/core/model.ts";
+import type { Message } from "../../src/destinations/destination.ts";
 import { isPolled } from "../../src/destinations/destinations.ts";
 import { Retention } from "../../src/maintenance/retention.ts";
 import { type Api, type EventRow, type Page, startApi } from "../http/log-kit.ts";
@@ -211,6 +212,28 @@ describe("an event with an open delivery", () => {
     clock.advance(DAY_MS);
     expect([await pass(), counts()]).toEqual([1, NOTHING]);
   });
+});
+
+test("what was handed out to a poller stays until its cursor comes back, however old it is", async () => {
+  const poll = await api.call("POST", "/v1/endpoints", { kind: "poll", config: {} });
+  const { id } = await api.publish("a.b");
+  const key = api.data.ids.decode("ep", String(poll.json.id)) ?? 0;
+  const { signal } = new AbortController();
+  const write = ({ body }: Message) => body;
+  const fetched = async (position: number) => {
+    const ask = { position, limit: 10, waitMs: 0, signal, write, isAllowed: () => true };
+    const page = await api.services.poller.poll(key, ask);
+    if (typeof page === "string") throw new Error(page);
+    return page;
+  };
+  const first = await fetched(0);
+  clock.advance(30 * DAY_MS);
+  expect(await pass()).toBe(0);
+  // Its answer was lost: the poller asks again.
+  const again = await fetched(0);
+  expect([again.messages.length, again.position]).toEqual([1, first.position]);
+  await fetched(again.position);
+  await api.settled(id, ["delivered"]);
 });
 
 describe("an event that is more than one transaction should hold", () => {

@@ -325,3 +325,23 @@ test("what leads back to the service is not connected to, whatever was saved", a
   expect(short(await send(url))).toBe("blocked address_not_allowed");
   expect(receiver.counts().opened).toBe(0);
 });
+
+test("an answer that came while the process stood still is read before its deadline is looked at", async () => {
+  const script = `
+    const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: async (request) => {
+      console.log("asked");
+      if (request.url.endsWith("/hang")) await new Promise(() => {});
+      await Bun.sleep(20);
+      return new Response("ok");
+    }});
+    console.log(server.url.href);`;
+  await using receiver = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe" });
+  const lines = receiver.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const url = String((await lines.read()).value).trim();
+  const { send } = open();
+  const both = ["ok", "hang"].map((path) => send(new URL(path, url), { timeoutMs: 200 }));
+  let asked = "";
+  while (asked.split("asked").length < 3) asked += (await lines.read()).value ?? "";
+  Bun.sleepSync(500);
+  expect((await Promise.all(both)).map(short)).toEqual(["200 ok", "timeout timeout_response"]);
+});

@@ -30,9 +30,11 @@ const OTHERWISE = {
 
 /**
  * Headers from which routers and frameworks take another method, host or path than the request has, such as
- * X-HTTP-Method-Override, X-Original-URL, X-Rewrite-URL, X-Forwarded-Host and Forwarded (RFC 7239).
+ * X-HTTP-Method-Override, X-Original-URL, X-Rewrite-URL, X-Forwarded-Host, Forwarded (RFC 7239), Destination
+ * (RFC 4918) and SCRIPT_NAME: CGI (RFC 3875, 4.1.18) reads `_` as `-`.
  */
-const STEERING = /method|forwarded|original|rewrite|override|(?:^|-)(?:host|path|ur[il])(?:-|$)/i;
+const STEERING =
+  /method|forwarded|original|rewrite|override|destination|host|path|script[^a-z]?name|ur[il](?![a-z])/i;
 
 /** Throws 422 with every credential that would be used for another destination than the one before. */
 export function requireOwnCredentials(

@@ -15,6 +15,10 @@ export interface HeldDelivery {
   endpointId: number;
 }
 
+export interface OpenDelivery extends HeldDelivery {
+  attemptCount: number;
+}
+
 /** What a removal did. */
 export interface Removed {
   /** Rows that are gone, and pages of bodies: what it cost. */
@@ -85,7 +89,7 @@ export class Removal {
   }
 
   /** Open deliveries of an event with keys above this one, up to a slice, in the order of their keys. */
-  openOf(eventId: number, after: number): HeldDelivery[] {
+  openOf(eventId: number, after: number): OpenDelivery[] {
     return this.#statements.openOf.all(eventId, limit("sliceRows"), after);
   }
 
@@ -232,8 +236,8 @@ function prepare(sqlite: Store["sqlite"]) {
     deliveriesOf: sqlite.prepare<DeliveryRow, [number, number]>(
       `${deliveriesOf(bound(1), "id, endpoint_id, project_id")} ORDER BY id LIMIT ${bound(2)}`,
     ),
-    openOf: sqlite.prepare<HeldDelivery, [number, number, number]>(
-      `${deliveriesOf(bound(1), "id, endpoint_id AS endpointId", { above: bound(3), where: "status IN (0, 1)" })} ORDER BY id LIMIT ${bound(2)}`,
+    openOf: sqlite.prepare<OpenDelivery, [number, number, number]>(
+      `${deliveriesOf(bound(1), "id, endpoint_id AS endpointId, attempt_count AS attemptCount", { above: bound(3), where: "status IN (0, 1)" })} ORDER BY id LIMIT ${bound(2)}`,
     ),
     weight: sqlite.prepare<{ n: number; bytes: number }, [number, number]>(
       `SELECT count(*) AS n, total(bytes) AS bytes FROM (${attemptsOf(bound(1), `${BODY_BYTES} AS bytes`)} LIMIT ${bound(2)})`,

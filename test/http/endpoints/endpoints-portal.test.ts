@@ -332,6 +332,12 @@ describe("a portal token that manages, and leads an endpoint to another host", (
       "X-Forwarded-Host",
       "forwarded",
       "x-uri",
+      "X_URL",
+      "PATH_INFO",
+      "x-script-name",
+      "Destination",
+      "x.hostname",
+      "x-http-destinationurl",
     ]) {
       const kept = await patch({ authorization: "***", [name]: "DELETE" });
       expect([name, kept.json.errors?.map(({ pointer }) => pointer)]).toEqual([

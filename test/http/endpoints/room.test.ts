@@ -56,6 +56,15 @@ test("its endpoints weigh a bounded sum: a heavier one is refused, a change to a
   expect((await change({ description: "a little heavier" })).status).toBe(200);
 });
 
+test("headers count three times, as attempts keep them in other forms too", async () => {
+  setLimit("endpointsOfProjectBytesMax", 260_000);
+  const headers = (count: number) => ({
+    headers: Object.fromEntries(Array.from({ length: count }, (_, n) => [`x-${n}`, "a".repeat(4000)])),
+  });
+  expectFault(await post(headers(16)), "");
+  expect((await post(headers(10))).status).toBe(201);
+});
+
 test("a consumer has a share of that", async () => {
   setLimit("endpointsOfConsumerBytesMax", 60_000);
   const heavy = { transformations: setting(50_000) };

@@ -156,6 +156,7 @@ describe("usage by day", () => {
 
   test.each([
     ["month=2026-13", "month"],
+    ["month=0026-11", "month"],
     ["month=now", "month"],
     ["by=hour", "by"],
     ["by=day&project=x", "project"],
