@@ -70,11 +70,11 @@ const NO_ANSWER = {
   },
   head_too_large: {
     en: {
-      what: "The answer of {host} has more than 16 KiB of headers.",
+      what: "The answer of {host} has more than 128 headers, or more than 16 KiB of them.",
       next: "Send fewer or shorter response headers.",
     },
     de: {
-      what: "Die Antwort von {host} hat mehr als 16 KiB Header.",
+      what: "Die Antwort von {host} hat mehr als 128 Header, oder mehr als 16 KiB.",
       next: "Senden Sie weniger oder kürzere Header.",
     },
   },

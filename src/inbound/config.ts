@@ -104,7 +104,8 @@ export const toleranceConfig: ConfigRule = {
 };
 
 function isHttpUrl(value: unknown): boolean {
-  const url = typeof value === "string" && value.length <= 2048 ? URL.parse(value) : null;
+  const isText = typeof value === "string" && value.length <= 2048 && value.isWellFormed();
+  const url = isText ? URL.parse(value) : null;
   return url !== null && (url.protocol === "https:" || url.protocol === "http:") && url.hash === "";
 }
 

@@ -4,13 +4,18 @@ export type Headers = ReadonlyArray<readonly [name: string, value: string]>;
 
 export interface Head {
   readonly status: number;
-  /** In the order received; names in lower case. */
-  readonly headers: Headers;
+  /** The whole of it, from which `headersOf` reads. */
+  readonly text: string;
+  /** Those of a short head; a long one waits for its body without them, as they take many times its bytes. */
+  readonly headers: Headers | null;
   /** Whether it lets the connection live on: HTTP/1.1 without `connection: close`. */
   readonly isPersistent: boolean;
   /** How a body behind it ends; null where a `content-length` is invalid or two differ. */
   readonly framing: Framing | null;
 }
+
+/** What is wrong with a head. */
+export type HeadFailure = "invalid_response" | "head_too_large";
 
 /** How the body is delimited (RFC 9112 section 6.3), and whether the connection can outlive it. */
 export type Framing = { isReusable: boolean } & (
@@ -21,6 +26,12 @@ export type Framing = { isReusable: boolean } & (
 
 /** A head above this is `head_too_large`. */
 export const HEAD_MAX_BYTES = 16_384;
+/** And so is one of more lines: 128 headers, the status, the end. Of two bytes each it might have 5,000. */
+const LINES_MAX = 128 + 3;
+/** So long are those together that say how the body ends: each of their commas makes a member. */
+const FRAMING_CHARS_MAX = 1024;
+const FRAMING = /^(?:connection|content-length|transfer-encoding):/i;
+const FRAMING_NAME_CHARS = "transfer-encoding:".length;
 
 const PREFIX = "HTTP/1.";
 /** How much of a head has to be there before its beginning needs no look any more. */
@@ -39,10 +50,7 @@ const DIGITS = /^\d+$/;
  * line included; `more` while it may still come; or what is wrong with it. What does not begin like HTTP/1 is
  * wrong at its first differing byte.
  */
-export function findHeadEnd(
-  text: string,
-  maxBytes: number,
-): number | "more" | "invalid_response" | "head_too_large" {
+export function findHeadEnd(text: string, maxBytes: number): number | "more" | HeadFailure {
   const isHttp = text.startsWith(PREFIX) || PREFIX.startsWith(text);
   if (!isHttp) return "invalid_response";
   return findEmptyLine(text) ?? (text.length < maxBytes ? "more" : "head_too_large");
@@ -58,12 +66,12 @@ export function findEmptyLine(text: string): number | null {
  * Heads as they were read: a receiver answers alike, the date apart, so that most heads of a busy second
  * are known.
  */
-const known = new Map<string, Head | null>();
+const known = new Map<string, Head | HeadFailure>();
 const KNOWN_MAX = 1000;
 const KNOWN_CHARS_MAX = 1024;
 
-/** Reads a head, its empty line included; null where a line is not what RFC 9112 allows. */
-export function readHead(text: string): Head | null {
+/** Reads a head, its empty line included; `invalid_response` where a line is not what RFC 9112 allows. */
+export function readHead(text: string): Head | HeadFailure {
   const before = known.get(text);
   if (before !== undefined) return before;
   if (text.length > KNOWN_CHARS_MAX) return parseHead(text);
@@ -75,18 +83,32 @@ export function readHead(text: string): Head | null {
   return head;
 }
 
-function parseHead(text: string): Head | null {
+function parseHead(text: string): Head | HeadFailure {
   const status = Number(text.slice(9, 12));
-  if (!HEAD.test(text) || status < 100) return null;
-  const lines = text.split("\n");
-  const headers: [string, string][] = [];
-  for (const line of lines.slice(1, -2)) {
-    const colon = line.indexOf(":");
-    headers.push([line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]);
-  }
+  if (!HEAD.test(text) || status < 100) return "invalid_response";
+  const lines = text.split("\n", LINES_MAX + 1);
+  if (lines.length > LINES_MAX) return "head_too_large";
+  const lists = lines.filter((line) => FRAMING.test(line.slice(0, FRAMING_NAME_CHARS))).map(readHeader);
+  if (lists.reduce((sum, [, { length }]) => sum + length, 0) > FRAMING_CHARS_MAX) return "invalid_response";
   const isOld = text[7] === "0";
-  const isPersistent = !isOld && !findValues(headers, "connection").includes("close");
-  return { status, headers, isPersistent, framing: frame(status, headers, isPersistent) };
+  const isPersistent = !isOld && !findValues(lists, "connection").includes("close");
+  const framing = frame(status, lists, isPersistent);
+  const headers = text.length > KNOWN_CHARS_MAX ? null : readHeaders(text);
+  return { status, text, headers, isPersistent, framing };
+}
+
+/** In the order received; names in lower case. */
+export function headersOf({ headers, text }: Head): Headers {
+  return headers ?? readHeaders(text);
+}
+
+function readHeaders(text: string): Headers {
+  return text.split("\n").slice(1, -2).map(readHeader);
+}
+
+function readHeader(line: string): Headers[number] {
+  const colon = line.indexOf(":");
+  return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
 }
 
 /**

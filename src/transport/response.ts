@@ -17,6 +17,8 @@ import {
   framingFor,
   type Head,
   HEAD_MAX_BYTES,
+  type HeadFailure,
+  headersOf,
   type Headers,
   PREFIX_CHARS,
   readHead,
@@ -42,14 +44,12 @@ export interface ResponseLimits {
 }
 
 export type ResponseState = "head" | "body" | "done" | "failed";
-export type ResponseFailure = "invalid_response" | "head_too_large";
-
 const NO_BYTES = Buffer.alloc(0);
 const UNBOUNDED = Number.POSITIVE_INFINITY;
 
 export class ResponseParser {
   state: ResponseState = "head";
-  failure: ResponseFailure = "invalid_response";
+  failure: HeadFailure = "invalid_response";
   /** Whether the connection is in a known state after this answer, so that another request may use it. */
   isReusable = false;
   /** Whether any byte has come. */
@@ -101,8 +101,17 @@ export class ResponseParser {
     if (this.#head === null) throw new Error("there is no answer before its head is complete");
     const isFull = this.#keptBytes === this.#kept.length;
     const body = isFull ? this.#kept : this.#kept.subarray(0, this.#keptBytes);
-    const { status, headers } = this.#head;
-    return { kind: "response", status, headers, body, truncated: this.#isTruncated };
+    const head = this.#head;
+    const { status, headers } = head;
+    const answer = { kind: "response", status, body, truncated: this.#isTruncated } as const;
+    if (headers !== null) return { ...answer, headers };
+    return {
+      ...answer,
+      // Read when somebody asks: here is the turn in which very many answers may come.
+      get headers() {
+        return headersOf(head);
+      },
+    };
   }
 
   /**
@@ -122,7 +131,8 @@ export class ResponseParser {
       }
       if (typeof end === "string") return this.#fail(end);
       const head = readHead(known === 0 ? text.slice(0, end) : (this.#headText + text).slice(0, end));
-      if (head === null || head.status === 101) return this.#fail("invalid_response");
+      if (typeof head === "string") return this.#fail(head);
+      if (head.status === 101) return this.#fail("invalid_response");
       if (known > 0) this.#headText = this.#headTail = "";
       this.#headBytesLeft -= end;
       text = text.slice(end - known);
@@ -216,7 +226,7 @@ export class ResponseParser {
     this.state = "done";
   }
 
-  #fail(failure: ResponseFailure): void {
+  #fail(failure: HeadFailure): void {
     this.isReusable = false;
     this.failure = failure;
     this.state = "failed";

@@ -50,6 +50,7 @@ describe("the config of hmac", () => {
     [{ ...PLAIN, timestamp_unit: "ns" }, ["/config/timestamp_unit"]],
     [{ ...PLAIN, id_path: "a..b" }, ["/config/id_path"]],
     [{ ...PLAIN, public_url: "ftp://x" }, ["/config/public_url"]],
+    [{ ...PLAIN, public_url: "https://x.example/\ud800" }, ["/config/public_url"]],
     [{ ...PLAIN, public_url: "https://x/#f" }, ["/config/public_url"]],
     [{ ...PLAIN, signed_content: "{secret}{body}" }, ["/config/signed_content"]],
     [{ ...PLAIN, signed_content: "{nonsense}{body}" }, ["/config/signed_content"]],

@@ -46,6 +46,14 @@ function withLength(length: number | string, body: string): string {
 const CASES: Case[] = [
   { name: "a body of the announced length", wire: withLength(2, "ok"), want: whole("ok") },
   { name: "an empty body", wire: withLength(0, ""), want: whole("") },
+  { name: "128 headers", wire: `${HEAD}${"a:\n".repeat(127)}content-length: 0\n\n`, want: whole("") },
+  { name: "a header more", wire: `${HEAD}${"a:\n".repeat(128)}content-length: 0\n\n`, want: tooLarge },
+  { name: "as many lines as fit", wire: `${HEAD}${"a:\n".repeat(5440)}\n`, want: tooLarge },
+  {
+    name: "a connection header of very many members",
+    wire: `${HEAD}connection: ${",".repeat(1025)}\ncontent-length: 0\n\n`,
+    want: invalid,
+  },
   { name: "a body still to come", wire: withLength(3, "ok"), want: open },
   { name: "a body broken off by closing", wire: withLength(3, "ok"), end: "closed", want: cut("ok") },
   { name: "a body broken off by a reset", wire: withLength(3, "ok"), end: "reset", want: cut("ok") },
