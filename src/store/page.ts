@@ -9,8 +9,22 @@ export const LISTS_MERGED_MAX = 50;
 /** Looks at one of many endpoints that count as one entry: about 6 µs each, of 45 µs. */
 export const LOOKS_PER_ENTRY = 8;
 
+/** How far a reader of a list asks it to go. */
+export interface PageAsk {
+  /** Keys below this one. */
+  before: number;
+  /** Rows at most. */
+  count: number;
+  turns: Turns;
+  /**
+   * The permit of a long work, asked for once: before a second chunk of rows is loaded, or where rows are
+   * held while others have their turn. None: the reader has one.
+   */
+  begin?(): Promise<void>;
+}
+
 /** What a page of a list looks for. Keys lie below `before` and at or above `from`. */
-export interface PageRequest<Row> {
+export interface PageRequest<Row> extends PageAsk {
   /**
    * Candidate keys below `before`, newest first, at most `count`. Each call goes on below the last of the
    * one before.
@@ -27,10 +41,7 @@ export interface PageRequest<Row> {
   looks?(): number;
   /** What becomes of a row that is found; false: it does not go onto the page. */
   take?(row: Row): boolean;
-  before: number;
   from: number;
-  count: number;
-  turns: Turns;
 }
 
 export interface BodySearch<Row> {
@@ -53,6 +64,9 @@ export interface Page<Row> {
  */
 export async function readPage<Row>(request: PageRequest<Row>): Promise<Page<Row>> {
   const { body, turns } = request;
+  // A chunk of rows is held from turn to turn where their bodies or endpoints are looked at.
+  const isHeld = body !== null || request.looks !== undefined;
+  if (isHeld) await request.begin?.();
   const rows: Row[] = [];
   let { before } = request;
   let bytes = 0;
@@ -69,6 +83,7 @@ export async function readPage<Row>(request: PageRequest<Row>): Promise<Page<Row
     await turns.giveWay();
     const candidates = await request.candidates(before, CHUNK);
     const ids = candidates.filter((id) => id >= request.from);
+    if (!isHeld && seen === CHUNK && ids.length > 0) await request.begin?.();
     for (const row of request.load(ids)) {
       const isKept = (await request.keep(row)) && (body === null || (await holds(body, row)));
       const isFound = isKept && request.take?.(row) !== false;

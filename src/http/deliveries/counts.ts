@@ -4,7 +4,7 @@ import { limit } from "../../core/limits.ts";
 import { DELIVERY_STATUS } from "../../core/model.ts";
 import type { DeliveryCount } from "../../store/log/delivery-list.ts";
 import { deliveryFilterQuery, readDeliveryFilter } from "./filter.ts";
-import { listShape, pagingQuery, readCursor, writeCursor } from "../shared/paging.ts";
+import { listShape, pageAsk, pagingQuery, writeCursor } from "../shared/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 import { nullable, timeShape, timeText } from "../shared/shapes.ts";
@@ -58,14 +58,13 @@ export function deliveryCountsRoute(
         example: { ...page.example, counted_since: null },
       },
     },
-    async handle({ caller, query, turns }) {
-      const filter = {
-        ...readDeliveryFilter(services, caller, query),
-        // Without an end: a delivery of this very millisecond stands in the list too.
-        since: readSpan(query, services.store.now()).since,
-      };
-      const before = readCursor(services, "msg", query.cursor);
-      const { points, next } = await services.deliveryList.count(filter, query.by ?? "hour", before, turns);
+    async handle(context) {
+      const { caller, query } = context;
+      // Without an end: a delivery of this very millisecond stands in the list too.
+      const { since } = readSpan(query, services.store.now());
+      const filter = { ...readDeliveryFilter(services, caller, query), since };
+      const ask = pageAsk(services, "msg", context);
+      const { points, next } = await services.deliveryList.count(filter, query.by ?? "hour", ask);
       const json = {
         data: points.map(pointOf),
         next_cursor: writeCursor(services, "msg", next),

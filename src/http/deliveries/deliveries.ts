@@ -16,6 +16,7 @@ import { BODY_GONE } from "../events/shape.ts";
 import { findDelivery } from "../shared/lookups.ts";
 import {
   listShape,
+  pageAsk,
   pageSize,
   pagingQuery,
   readCursor,
@@ -83,7 +84,6 @@ function listDeliveries(services: Needs<"ids" | "endpoints" | "deliveryList" | "
     description: `Newest first. Filters are ANDed. Dead letters: \`status=dead\`. ${SHORT_PAGES}`,
     access: "read",
     budget: "management",
-    longWork: "search",
     query: listQuery,
     answers: {
       200: {
@@ -99,16 +99,17 @@ function listDeliveries(services: Needs<"ids" | "endpoints" | "deliveryList" | "
     async handle(context) {
       const { caller, query, turns } = context;
       const filter = readDeliveryFilter(services, caller, query);
-      const before = readCursor(services, "msg", query.cursor);
-      if (query.format === "ndjson")
+      if (query.format === "ndjson") {
+        if (query.q !== undefined) await context.beginWork();
         return exports.begin(caller, {
           filter,
-          before,
+          before: readCursor(services, "msg", query.cursor),
           countMax: query.limit ?? Number.POSITIVE_INFINITY,
           turns,
           requireCaller: () => context.requireCaller(),
         });
-      const { rows, next } = await services.deliveryList.page(filter, before, pageSize(query), turns);
+      }
+      const { rows, next } = await services.deliveryList.page(filter, pageAsk(services, "msg", context));
       const data = rows.map((delivery) => deliveryOf(services, delivery, delivery.eventType));
       return { status: 200, json: { data, next_cursor: writeCursor(services, "msg", next) } };
     },
@@ -145,7 +146,7 @@ function listAttempts(
     access: "read",
     budget: "management",
     query: Type.Object(pagingQuery, { additionalProperties: false }),
-    longWork: "always",
+    longWork: true,
     answers: { 200: { description: "A page of attempts.", ...listShape(attemptShape, attemptExample) } },
     async handle({ caller, params, query, turns }) {
       const delivery = findDelivery(services, caller, params.id);

@@ -65,7 +65,7 @@ class ExportPages implements Pieces {
     while (text === "" && this.#position !== null && this.#left > 0) {
       this.asked.requireCaller();
       const count = Math.min(limit("listLimitMax"), this.#left);
-      const page = await this.services.deliveryList.page(filter, this.#position, count, turns);
+      const page = await this.services.deliveryList.page(filter, { before: this.#position, count, turns });
       for (const row of page.rows)
         text += `${JSON.stringify(deliveryOf(this.services, row, row.eventType))}\n`;
       this.#left -= page.rows.length;

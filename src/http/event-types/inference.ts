@@ -25,7 +25,7 @@ export function inferenceRoute(services: Needs<"eventTypes" | "events" | "index"
       `were always there. Test events, and events above ${limit("inferredBytesMax")} bytes, are left out. Nothing is changed.`,
     access: "owner",
     budget: "management",
-    longWork: "always",
+    longWork: true,
     audit: "It changes nothing.",
     body: Type.Object(
       {

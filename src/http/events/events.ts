@@ -16,10 +16,9 @@ import {
 import { consumerFilter, findEvent, visibleEndpoints, withData } from "../shared/lookups.ts";
 import {
   listShape,
-  pageSize,
+  pageAsk,
   pagingQuery,
   parseTime,
-  readCursor,
   readFilterId,
   requirePattern,
   SHORT_PAGES,
@@ -91,13 +90,12 @@ function listEvents(services: Needs<"ids" | "endpoints" | "eventList" | "eventDe
       `consumer, for a filter and for its counts; ${LOOKS_PER_ENTRY} of these looks are an entry.`,
     access: "read",
     budget: "management",
-    longWork: "search",
     query: listQuery,
     answers: { 200: { description: "A page of events.", ...listShape(eventShape, eventExample) } },
-    async handle({ caller, query, turns }) {
+    async handle(context) {
+      const { caller, query, turns } = context;
       const filter = readFilter(services, caller, query);
-      const before = readCursor(services, "evt", query.cursor);
-      const { rows, next } = await services.eventList.page(filter, before, pageSize(query), turns);
+      const { rows, next } = await services.eventList.page(filter, pageAsk(services, "evt", context));
       const data: Static<typeof eventShape>[] = [];
       for (const event of rows) {
         const count = await countOf(services, event, filter.visible, turns);

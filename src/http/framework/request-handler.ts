@@ -21,7 +21,7 @@ import type { LongWorks } from "./long-works.ts";
 import { INTERNAL, problemAnswer } from "./problem.ts";
 import { compileQuery, type QueryReader } from "./query.ts";
 import { type Allowance, rateLimited, rateLimitHeaders, type TokenBuckets } from "./ratelimit.ts";
-import { type Answer, type AnyRoute, isLong, NO_FIELDS, type RequestContext, takesBody } from "./route.ts";
+import { type Answer, type AnyRoute, NO_FIELDS, type RequestContext, takesBody } from "./route.ts";
 
 /** Cuts clients that stop in the middle of a request (slow loris), or of a small answer. */
 export const IDLE_TIMEOUT_SECONDS = 10;
@@ -130,7 +130,7 @@ export class RequestHandler implements RequestContext {
       const { route } = this.prepared;
       if (takesBody(route)) this.bytes = await this.readBytes();
       // A long work's body is not parsed before the work has its permit.
-      if (isLong(route, this.request)) await this.beginWork();
+      if (route.longWork) await this.beginWork();
       if (takesBody(route)) {
         this.admitAgain();
         // Several large ones that are complete at once are not read in one turn of the loop.

@@ -89,8 +89,8 @@ export interface RequestContext<
    */
   beginChange(): void;
   /**
-   * Takes the permit of a long work, or waits for one, where only the handler knows that it is one
-   * (`longWork`). Call it once. Throws 429 where the caller's line is full.
+   * Takes the permit of a long work, or waits for one, where only the handler knows that it is one (a route
+   * without `longWork`). Call it once. Throws 429 where the caller's line is full.
    */
   beginWork(): Promise<void>;
   /** Throws 401 or 403 where the caller may not call any more: asked again by what goes on for long. */
@@ -158,10 +158,10 @@ export interface Route<
   /** How long the handler may take before it answers, where that is more than a few seconds. */
   waitMaxSeconds?: number;
   /**
-   * The route holds events in memory while it works: each caller has a few of all such routes under way, and
-   * the others wait in its line (long-works.ts). `search`: where the query has a `q`.
+   * True: the route holds events in memory while it works. Each caller has a few of all such works under way,
+   * and the others wait in its line (long-works.ts). `beginWork` of the context where only the handler knows.
    */
-  longWork?: "always" | "search";
+  longWork?: true;
   /** True: a GET that does something is no HEAD too. */
   refusesHead?: boolean;
   /**
@@ -200,12 +200,6 @@ export function route<
 /** Names of the parameters in a path. */
 export function paramNames(path: string): string[] {
   return path.split("/").flatMap((part) => (part.startsWith(":") ? [part.slice(1)] : []));
-}
-
-/** True where this request is a long work. */
-export function isLong({ longWork }: AnyRoute, { url }: Request): boolean {
-  if (longWork === undefined) return false;
-  return longWork === "always" || new URL(url).searchParams.has("q");
 }
 
 /** True where a body is read; that of any other request is ignored. */

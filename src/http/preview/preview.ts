@@ -90,7 +90,7 @@ function previewRoute(services: Needs<"ids" | "endpoints" | "events" | "index" |
       "and nothing is stored. A portal token tries them on its consumer's events.",
     access: "read",
     budget: "management",
-    longWork: "always",
+    longWork: true,
     audit: "It changes nothing.",
     body: previewShape,
     bodyMaxBytes: BODY_MAX_BYTES,

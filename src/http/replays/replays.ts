@@ -54,7 +54,7 @@ function createReplay(
     audit: { action: "replay.started", object: "replay", fields: FILTER_FIELDS },
     // All that matches is counted before the answer: some 13 µs each.
     waitMaxSeconds: 120,
-    longWork: "always",
+    longWork: true,
     body: replayInputShape,
     bodyExample: { status: ["dead"], endpoint_id: "ep_01KAHM8ZZZ00K1M2N3P4Q5R6S7", rate_per_second: 50 },
     answers: {

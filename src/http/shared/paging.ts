@@ -4,7 +4,8 @@ import { isEventTypePattern } from "../../core/event-type.ts";
 import type { IdKind } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import { parseRfc3339 } from "../../core/rfc3339.ts";
-import type { Answer } from "../framework/route.ts";
+import type { PageAsk } from "../../store/page.ts";
+import type { Answer, RequestContext } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 import { timeInput } from "./shapes.ts";
 
@@ -53,6 +54,21 @@ export function readCursor(services: Needs<"ids">, kind: IdKind, cursor: string 
 /** The cursor to go on below `key`; null at the end of the list. */
 export function writeCursor(services: Needs<"ids">, kind: IdKind, key: number | null): string | null {
   return key === null ? null : Buffer.from(services.ids.encode(kind, key)).toString("base64url");
+}
+
+/** What a list that may look at very much is asked for. */
+export function pageAsk(
+  services: Needs<"ids">,
+  kind: IdKind,
+  context: Pick<RequestContext, "turns" | "beginWork"> & { query: { limit?: number; cursor?: string } },
+): PageAsk {
+  const { query, turns } = context;
+  return {
+    before: readCursor(services, kind, query.cursor),
+    count: pageSize(query),
+    turns,
+    begin: () => context.beginWork(),
+  };
 }
 
 interface Listing<Row> {

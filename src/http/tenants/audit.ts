@@ -7,10 +7,9 @@ import { limit } from "../../core/limits.ts";
 import type { AuditFilter } from "../../store/resources/audit.ts";
 import {
   listShape,
-  pageSize,
+  pageAsk,
   pagingQuery,
   parseTime,
-  readCursor,
   readFilterId,
   SHORT_PAGES,
   timeParameter,
@@ -94,10 +93,9 @@ function listRoute(services: Needs<"ids" | "audit">): AnyRoute {
     budget: "management",
     query: listQuery,
     answers: { 200: { description: "A page of changes.", ...listShape(entryShape, entryExample) } },
-    async handle({ caller, query, turns }) {
-      const before = readCursor(services, "aud", query.cursor);
-      const filter = readFilter(services, caller, query);
-      const found = await services.audit.page(filter, before, pageSize(query), turns);
+    async handle(context) {
+      const filter = readFilter(services, context.caller, context.query);
+      const found = await services.audit.page(filter, pageAsk(services, "aud", context));
       return writePage(services, "aud", found, (row) => entryOf(services, row));
     },
   });

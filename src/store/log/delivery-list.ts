@@ -7,7 +7,7 @@ import type { Data } from "../data.ts";
 import { type DeliveryRow, type StatusKeys, statusKeyOf, statusNumber, toDelivery } from "./delivery-row.ts";
 import { isLastAttemptOf } from "./children.ts";
 import { LABELS } from "../index/index.ts";
-import { type Page, type PageRequest, readPage } from "../page.ts";
+import { type Page, type PageAsk, type PageRequest, readPage } from "../page.ts";
 import { Merge, NEWEST_FIRST } from "../merge.ts";
 import { searchOf } from "./body-search.ts";
 
@@ -80,13 +80,8 @@ export class DeliveryList {
   }
 
   /** Newest first, below the key `before`. */
-  async page(
-    filter: DeliveryFilter,
-    before: number,
-    count: number,
-    turns: Turns,
-  ): Promise<Page<ListedDelivery>> {
-    const { rows, next } = await readPage<Row>({ ...this.#request(filter, before, turns), count });
+  async page(filter: DeliveryFilter, ask: PageAsk): Promise<Page<ListedDelivery>> {
+    const { rows, next } = await readPage<Row>(this.#request(filter, ask));
     return { rows: rows.map(toListed), next };
   }
 
@@ -97,8 +92,7 @@ export class DeliveryList {
   async count(
     filter: DeliveryFilter,
     by: keyof typeof WIDTH_MS,
-    before: number,
-    turns: Turns,
+    ask: Omit<PageAsk, "count">,
   ): Promise<{ points: DeliveryCount[]; next: number | null }> {
     const points = new Map<number, DeliveryCount>();
     const width = WIDTH_MS[by];
@@ -109,13 +103,15 @@ export class DeliveryList {
       point.counts[DELIVERY_STATUS[row.status] ?? "pending"]++;
       return false;
     };
-    const { next } = await readPage<Row>({ ...this.#request(filter, before, turns), take, count: 0 });
+    const { next } = await readPage<Row>({ ...this.#request(filter, { ...ask, count: 0 }), take });
     return { points: [...points.values()], next };
   }
 
-  #request(filter: DeliveryFilter, before: number, turns: Turns): Omit<PageRequest<Row>, "count"> {
+  #request(filter: DeliveryFilter, ask: PageAsk): PageRequest<Row> {
     const { q } = filter;
+    const { before, turns } = ask;
     return {
+      ...ask,
       candidates: this.#candidates(filter, turns),
       load: (ids) => this.#read(ids, filter.statusCode !== null),
       keep: (row) => this.#keeps(filter, row),
@@ -123,7 +119,6 @@ export class DeliveryList {
       keyOf: (row) => row.id,
       before: Math.min(before, filter.until === null ? before : firstKeyAt(filter.until)),
       from: filter.since === null ? 0 : firstKeyAt(filter.since),
-      turns,
     };
   }
 

@@ -7,7 +7,7 @@ import { type Slice, type Wanted, wholeOf } from "./event-deliveries.ts";
 import { EVENT_COLUMNS, type EventRow, toEvent } from "./events.ts";
 import { REPLAYED } from "./children.ts";
 import { LABELS } from "../index/index.ts";
-import { LISTS_MERGED_MAX, type Page, readPage } from "../page.ts";
+import { LISTS_MERGED_MAX, type Page, type PageAsk, readPage } from "../page.ts";
 import { searchOf } from "./body-search.ts";
 
 /** Filters of GET /v1/events; null where one is not given. */
@@ -69,26 +69,26 @@ export class EventList {
    * Newest first, below the key `before`. With an endpoint, an event stands where its first delivery to
    * it does.
    */
-  async page(filter: EventFilter, before: number, count: number, turns: Turns): Promise<Page<Event>> {
+  async page(filter: EventFilter, ask: PageAsk): Promise<Page<Event>> {
     const byEvent = filter.endpointId === null || filter.externalId !== null;
     const { q, visible } = filter;
-    const search: Search = { turns, looks: 0 };
+    const search: Search = { turns: ask.turns, looks: 0 };
     const { rows, next } = await readPage<Row>({
+      ...ask,
       candidates: this.#candidates(filter),
       load: (ids) => (byEvent ? this.#load.all(JSON.stringify(ids)) : this.#readOfEndpoint(ids)),
       keyOf: (row) => row.sortKey,
       keep: (row) => this.#keeps(filter, row, search),
-      looks: () => search.looks,
-      take() {
-        // Whoever answers with the event counts its deliveries to each of them.
-        search.looks += visible?.size ?? 0;
-        return true;
-      },
+      ...(visible !== null && {
+        looks: () => search.looks,
+        take() {
+          // Whoever answers with the event counts its deliveries to each of them.
+          search.looks += visible.size;
+          return true;
+        },
+      }),
       body: q === null ? null : searchOf(this.data.events, q, ({ id }) => id),
-      before,
       from: filter.since === null ? 0 : firstKeyAt(filter.since),
-      count,
-      turns,
     });
     return { rows: rows.map(toEvent), next };
   }

@@ -2,8 +2,7 @@ import type { audit } from "../log-schema.ts";
 import type { AuditChanges, AuditEntry, AuditRow } from "../../core/audit.ts";
 import { firstKeyAt } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
-import type { Turns } from "../../core/structures/turn-queue.ts";
-import { type Page, readPage } from "../page.ts";
+import { type Page, type PageAsk, readPage } from "../page.ts";
 import type { Store } from "../store.ts";
 import { idsByAny, type Owned } from "../cleanup/erasures.ts";
 
@@ -86,18 +85,18 @@ export class Audit {
   }
 
   /** Newest first, below the key `before`. */
-  async page(filter: AuditFilter, before: number, count: number, turns: Turns): Promise<Page<AuditRow>> {
+  async page(filter: AuditFilter, ask: PageAsk): Promise<Page<AuditRow>> {
     const { since, until } = filter;
+    const { before } = ask;
     const { rows, next } = await readPage<Row>({
+      ...ask,
       candidates: (below, most) => this.#candidates(filter, below, most),
       load: (ids) => this.#load.all(JSON.stringify(ids)),
       keyOf: (row) => row.id,
       keep: (row) => isWanted(filter, row),
       before: until === null ? before : Math.min(before, firstKeyAt(until)),
       from: since === null ? 0 : firstKeyAt(since),
-      count,
       body: null,
-      turns,
     });
     return { rows: rows.map(toAuditRow), next };
   }

@@ -182,4 +182,21 @@ describe("requests", () => {
     held.resolve();
     expect([(await first).status, (await second).status]).toEqual([200, 401]);
   });
+
+  test.each([
+    ["/v1/audit?limit=1&action=source.deleted", 250, false],
+    ["/v1/audit?limit=1&action=source.deleted", 251, true],
+    ["/v1/audit?limit=1", 251, false],
+  ])("%s over %i entries waits for a permit: %p", async (path, entries, waits) => {
+    set("longWorksAtOnceMax", 0);
+    set("longWorksWaitingMax", 0);
+    const scope = api.callers.get("full")?.projectId ?? 0;
+    const { audit, store } = api.data;
+    const object = { kind: "consumer", id: "anna" } as const;
+    const entry = { scope, actor: { kind: "api_key", id: null }, object, consumerId: null } as const;
+    await store.write(() => {
+      for (let n = 0; n < entries; n++) audit.add({ ...entry, action: "consumer.erased", changes: {} });
+    });
+    expect((await api.call("GET", path)).status).toBe(waits ? 429 : 200);
+  });
 });

@@ -43,7 +43,7 @@ test("a wildcard reads no more type names than lists are merged, however many th
   await store.write(() => names.map((name) => index.labels.intern(PROJECT, LABELS.type, name)));
   const read = async (type: string) => {
     sqlite.rows = 0;
-    await list.page({ ...ANY, type }, Number.MAX_SAFE_INTEGER, 10, store.turns);
+    await list.page({ ...ANY, type }, { before: Number.MAX_SAFE_INTEGER, count: 10, turns: store.turns });
     return sqlite.rows;
   };
   expect([await read("few.*"), await read("none.*"), await read("many.*")]).toEqual([
@@ -102,7 +102,11 @@ describe("for who sees some endpoints only", () => {
     const filter = { ...ANY, type: null, projectId, visible, ...asked };
     for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null; pages++) {
       looks = 0;
-      const page: Awaited<ReturnType<EventList["page"]>> = await list.page(filter, before, 250, store.turns);
+      const page: Awaited<ReturnType<EventList["page"]>> = await list.page(filter, {
+        before,
+        count: 250,
+        turns: store.turns,
+      });
       for (const { id } of page.rows) {
         found.push(id);
         await eventDeliveries.count(id, store.turns, { visible });
@@ -128,7 +132,11 @@ describe("for who sees some endpoints only", () => {
           }
       });
       const filter = { ...ANY, type: null, projectId, visible, status: "dead" as const };
-      const { next } = await list.page(filter, Number.MAX_SAFE_INTEGER, 250, data.store.turns);
+      const { next } = await list.page(filter, {
+        before: Number.MAX_SAFE_INTEGER,
+        count: 250,
+        turns: data.store.turns,
+      });
       ends.push(ids.indexOf(next ?? 0));
     }
     expect(ends).toEqual([9, 9]);
@@ -191,7 +199,7 @@ describe("of events with many deliveries", () => {
     ] as const) {
       const turns = new CountingTurns(sqlite);
       const filter = { ...ANY, type: null, projectId, ...asked };
-      const { rows, next } = await list.page(filter, Number.MAX_SAFE_INTEGER, 50, turns);
+      const { rows, next } = await list.page(filter, { before: Number.MAX_SAFE_INTEGER, count: 50, turns });
       expect([asked, rows.map(({ id }) => id), next]).toEqual([asked, [...expected], null]);
       expect(turns.most).toBeLessThanOrEqual(2 * ROWS);
     }

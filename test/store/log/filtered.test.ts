@@ -27,9 +27,7 @@ test("is read for the timeline alone: not by lists, look-ups and the recovery of
   const more = { status: null, matched: null, since: null, until: null, q: null, visible: null };
   const { rows } = await new EventList(it.data).page(
     { projectId: it.project.id, ...filter, ...more },
-    Number.MAX_SAFE_INTEGER,
-    10,
-    store.turns,
+    { before: Number.MAX_SAFE_INTEGER, count: 10, turns: store.turns },
   );
   expect(rows.map((row) => row.id)).toEqual([id]);
   expect([events.get(id)?.id, events.getWithData(id)?.id]).toEqual([id, id]);
