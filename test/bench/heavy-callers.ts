@@ -1,8 +1,9 @@
+import type { Socket } from "bun";
 import { createHmac } from "node:crypto";
-import { atOnce, call, publish, type Tally, type Target } from "./heavy-kit.ts";
+import { atOnce, call, makeEndpoints, makeLink, publish, type Tally, type Target } from "./heavy-kit.ts";
 import { holdConnections } from "./held.ts";
 
-/** Heavy floods by those who may call: at the door of a source, at a poll endpoint, and with a logo. */
+/** Heavy floods by those who may call, and by receivers of a raw answer. */
 
 const SECRET = "a-secret-of-the-bench";
 
@@ -76,4 +77,51 @@ export async function heldLogos(target: Target): Promise<() => Promise<Tally>> {
   const { port } = Bun.listen({ hostname: "127.0.0.1", port: 0, socket });
   const branding = { logo_url: `http://127.0.0.1:${port}/logo.png` };
   return () => atOnce(600, () => call(target, "PATCH", "/v1/project", { branding }), 600);
+}
+
+/**
+ * 3,000 answers at one instant whose heads are as large as one may be, and make most work of what is read: very
+ * many lines, very many members of a list, and as many lines as are taken.
+ */
+export async function longHeads(target: Target): Promise<() => Promise<Tally>> {
+  const head = (line: string, count: number) =>
+    Buffer.from(`HTTP/1.1 200 OK\ncontent-length: 0\n${line.repeat(count)}\n`);
+  const heads = [
+    head("a:\n", 5400),
+    head(`connection: ${",".repeat(16_000)}\n`, 1),
+    head(`a:${" ".repeat(122)}\n`, 127),
+  ];
+  const held: Socket[] = [];
+  const { port } = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: { data: (socket: Socket) => void held.push(socket), error() {} },
+  });
+  const fields = { url: `http://127.0.0.1:${port}/`, max_concurrency: 100, retry: { schedule: [] } };
+  await makeEndpoints(target, 30, fields);
+  await atOnce(100, () => publish(target, {}));
+  return async () => {
+    while (held.length < 3000) await Bun.sleep(50);
+    held.forEach((socket, at) => void socket.write(heads[at % heads.length] ?? ""));
+    return { held: held.length };
+  };
+}
+
+/** Links that ask, as often as they may, for what no index answers, each time on a connection of its own. */
+export async function filteredLists(target: Target): Promise<() => Promise<Tally>> {
+  await makeEndpoints(target, 1, { kind: "poll", consumer_id: "anna" });
+  const events = Array.from({ length: 500 }, () => ({ type: "bench.heavy", consumer_id: "anna", data: {} }));
+  await atOnce(20, () => call(target, "POST", "/v1/events/batch", { events }), 1);
+  const links = await Promise.all([1, 2, 3].map(() => makeLink(target, "anna")));
+  const request = (link: string) =>
+    `GET /v1/deliveries?limit=1&status_code=599 HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${link}\r\n\r\n`;
+  return async () => {
+    const closes: (() => void)[] = [];
+    for (let n = 0; n < 100; n++) {
+      for (const link of links) closes.push(await holdConnections(target.port, request(link), 10));
+      await Bun.sleep(100);
+    }
+    for (const close of closes) close();
+    return { asked: 100 * 10 * links.length };
+  };
 }

@@ -12,7 +12,7 @@ import {
   type Target,
   untilSent,
 } from "./heavy-kit.ts";
-import { crowdedPolls, heldLogos, signedBodies } from "./heavy-callers.ts";
+import { crowdedPolls, filteredLists, heldLogos, longHeads, signedBodies } from "./heavy-callers.ts";
 import { holdConnections } from "./held.ts";
 
 export interface HeavyFlood {
@@ -52,6 +52,8 @@ export const HEAVY_FLOODS: readonly HeavyFlood[] = [
   { name: "signed bodies", peakMiBMax: 450, seconds: 15, prepare: signedBodies },
   { name: "held polls", peakMiBMax: 400, seconds: 15, prepare: crowdedPolls },
   { name: "held logos", peakMiBMax: 250, seconds: 15, prepare: heldLogos },
+  { name: "long heads", peakMiBMax: 300, seconds: 15, prepare: longHeads },
+  { name: "filtered lists", peakMiBMax: 350, seconds: 20, prepare: filteredLists },
   { name: "fresh types", peakMiBMax: 400, seconds: 15, prepare: freshTypes },
 ];
 
