@@ -30,7 +30,7 @@ export interface Sent extends AttemptFacts, Finding {
   /** Public ids, as they were made for the message; null where there was none. */
   messageId: string | null;
   endpointId: string | null;
-  /** Where it was given up while it connected: the kernel holds its socket until this resolves. */
+  /** Where it was given up while it connected: its socket, or the question for its name, ends with this. */
   socketGone?: Promise<void> | undefined;
 }
 

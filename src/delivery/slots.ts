@@ -1,7 +1,7 @@
 import type { TurnParts } from "../core/structures/turn-queue.ts";
 
 export interface SlotsParts extends TurnParts {
-  /** Attempts in flight over all endpoints, at most, with those whose sockets the kernel still holds. */
+  /** Attempts in flight over all endpoints, at most, with those whose sockets or questions outlive them. */
   max: number;
   /** So many bytes of bodies in them leave no slot. */
   bytesMax: number;
@@ -9,7 +9,7 @@ export interface SlotsParts extends TurnParts {
   wake(endpointId: number): void;
 }
 
-/** Attempts in flight, or with a socket that outlives them, and the bytes of their bodies. */
+/** Attempts in flight, or with a socket or question that outlives them, and the bytes of their bodies. */
 interface Use {
   attempts: number;
   bytes: number;
@@ -118,7 +118,10 @@ export class Slots {
     }
   }
 
-  /** The slot bounds sockets too: where the kernel still holds one, it is free once that is gone. */
+  /**
+   * The slot bounds sockets, and questions for names, too: where one is still held, it is free once that is
+   * gone.
+   */
   giveBack(accountId: number, bytes: number, socketGone?: Promise<void>): void {
     if (socketGone !== undefined) {
       this.take(accountId, 0);

@@ -11,8 +11,9 @@
 import type { NoAnswerCode } from "../core/attempt-error.ts";
 import type { Connection, ConnectionOwner } from "./connection.ts";
 import type { Connections } from "./connections.ts";
-import type { Guard } from "./guard.ts";
+import type { AddressVerdict, Guard } from "./guard.ts";
 import type { FileShortage } from "./file-shortage.ts";
+import { Lookup, type LookupOwner } from "./lookup.ts";
 import { ResponseParser } from "./response.ts";
 import { joinRequest } from "./request.ts";
 import type { TransportRequest, TransportResult } from "./types.ts";
@@ -32,7 +33,7 @@ export interface ExchangeParts {
   readonly tlsCa: string | undefined;
 }
 
-export class Exchange implements ConnectionOwner {
+export class Exchange implements ConnectionOwner, LookupOwner {
   readonly #request: TransportRequest;
   readonly #head: string;
   readonly #parts: ExchangeParts;
@@ -42,6 +43,7 @@ export class Exchange implements ConnectionOwner {
   /** In monotonic time. */
   #expiresAt: number;
   #connection: Connection | null = null;
+  #lookup: Lookup | null = null;
   #isReused = false;
   #isSettled = false;
   /** Vetted addresses that were not tried yet. */
@@ -65,7 +67,7 @@ export class Exchange implements ConnectionOwner {
 
   start(): void {
     const idle = this.#parts.connections.take(keyOf(this.#request), this);
-    if (idle === null) return void this.#connect();
+    if (idle === null) return this.#connect();
     this.#connection = idle;
     this.#isReused = true;
     this.#writeTo(idle);
@@ -84,7 +86,7 @@ export class Exchange implements ConnectionOwner {
     if (performance.now() - this.#expiresAt > STANDSTILL_MS) return this.#readFirst();
     const phase = this.#connection?.phase ?? "connecting";
     if (phase === "connecting") {
-      const socketGone = this.#connection?.gone;
+      const socketGone = (this.#connection ?? this.#lookup)?.gone;
       return this.#settle({ kind: "timeout", code: "timeout_connect", socketGone });
     }
     if (phase === "securing") return this.#settle({ kind: "timeout", code: "timeout_tls" });
@@ -116,19 +118,21 @@ export class Exchange implements ConnectionOwner {
     if (code === "connection_refused" && this.#addresses.length > 0) return this.#dial();
     if (this.#isReused && !this.#parser.hasStarted) {
       this.#isReused = false;
-      return void this.#connect();
+      return this.#connect();
     }
     this.#parser.end(code === "connection_closed");
     this.#judge();
     this.#settle({ kind: "unreachable", code });
   }
 
-  async #connect(): Promise<void> {
+  #connect(): void {
     this.#connection = null;
     this.#parts.resolving.add(this);
-    const verdict = await this.#parts.guard.pin(this.#request.url);
-    this.#parts.resolving.delete(this);
-    if (this.#isSettled) return;
+    this.#lookup = new Lookup(this.#parts.guard, this.#request.url, this);
+  }
+
+  onVerdict(verdict: AddressVerdict): void {
+    this.#endLookup();
     if (verdict.kind === "blocked") return this.#settle({ kind: "blocked", code: "address_not_allowed" });
     if (verdict.kind === "unresolved") {
       // A question to a name server takes a socket too.
@@ -167,8 +171,15 @@ export class Exchange implements ConnectionOwner {
     this.#onSettled(result);
   }
 
+  #endLookup(): void {
+    this.#parts.resolving.delete(this);
+    this.#lookup?.giveUp();
+    this.#lookup = null;
+  }
+
   /** An answer that came before the whole request was sent leaves the connection in no known state. */
   #release(): void {
+    this.#endLookup();
     const connection = this.#connection;
     if (connection === null) return;
     const isReusable = this.#parser.isReusable && this.#parser.state === "done" && !connection.hasUnsent;

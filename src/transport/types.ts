@@ -36,7 +36,7 @@ export type TransportResult =
       /** The body was longer than what is handed back, or broke off. */
       truncated: boolean;
     }
-  /** `socketGone`: the kernel still holds the socket, and its file, until this resolves. */
+  /** `socketGone`: the kernel still holds the socket, or a resolver the question, until this resolves. */
   | { kind: "timeout"; code: NoAnswerCode; socketGone?: Promise<void> | undefined }
   | { kind: "unreachable"; code: NoAnswerCode }
   | { kind: "blocked"; code: "address_not_allowed" }

@@ -9,6 +9,8 @@ import { Slots, type SlotsParts } from "../../src/delivery/slots.ts";
 import { steadyOver } from "../kit/clock.ts";
 import { startApi } from "../http/log-kit.ts";
 import { openBlackHole } from "../kit/black-hole.ts";
+import { createGuard } from "../../src/transport/guard.ts";
+import { createTransport, type Transport } from "../../src/transport/transport.ts";
 import { turnsOf } from "../../src/store/project-turns.ts";
 
 test("an endpoint that finds none waits, is counted, and goes on when another one has ended", async () => {
@@ -35,11 +37,9 @@ test("an endpoint that finds none waits, is counted, and goes on when another on
   await actors.stop();
 });
 
-test("sockets of attempts that were given up while they connected count until the kernel lets go", async () => {
-  await using hole = await openBlackHole();
-  await using api = await startApi();
+/** Twelve endpoints for this URL that give up after a second, over eight slots, and an event for each. */
+async function sendToTwelve(api: Awaited<ReturnType<typeof startApi>>, transport: Transport, url: string) {
   const { data, services } = api;
-  const { transport } = services;
   const sending = {
     transport,
     monotonic: () => services.monotonic(),
@@ -56,7 +56,6 @@ test("sockets of attempts that were given up while they connected count until th
     send: (endpoint, load) => send(sending, endpoint, load),
     attemptsMax: 8,
   });
-  const url = `http://127.0.0.1:${hole.port}/`;
   let projectId = 0;
   for (let made = 0; made < 12; made++) ({ projectId } = await api.endpoint({ url, timeoutSeconds: 1 }));
   const event = { type: "a.b", timestamp: 0, data: "{}", consumerId: null, externalId: null, sourceId: null };
@@ -64,18 +63,50 @@ test("sockets of attempts that were given up while they connected count until th
     { ...event, isTest: false, hops: 0 },
   ]);
   await prepared.commitAndDispatch((run) => data.store.write(run));
-  const dead = async (count: number) =>
-    (await api.get<{ data: unknown[] }>("/v1/deliveries?status=dead")).data.length === count;
-  await api.until(() => dead(6));
+  const count = async (status: string) =>
+    (await api.get<{ data: unknown[] }>(`/v1/deliveries?status=${status}`)).data.length;
+  return { actors, count };
+}
+
+test("sockets of attempts that were given up while they connected count until the kernel lets go", async () => {
+  await using hole = await openBlackHole();
+  await using api = await startApi();
+  const { transport } = api.services;
+  const { actors, count } = await sendToTwelve(api, transport, `http://127.0.0.1:${hole.port}/`);
+  await api.until(async () => (await count("dead")) === 6);
   // Three quarters of eight: the next six wait, although nothing is in flight.
   expect(atOnce(actors.counts())).toMatchObject({ inFlight: 0, withoutSlot: 6 });
   expect(transport.stats()).toMatchObject({ open: 6, connects: 6 });
   await hole.close();
-  await api.until(() => dead(12));
+  await api.until(async () => (await count("dead")) === 12);
   // The kernel repeats the SYN of each at an instant of its own.
   await api.until(async () => transport.stats().open === 0);
   expect(transport.stats()).toMatchObject({ connects: 12 });
   await actors.stop();
+}, 30_000);
+
+test("names of attempts that were given up while they were looked up count until the resolver answers", async () => {
+  await using api = await startApi();
+  const questions: ((addresses: string[]) => void)[] = [];
+  let canAnswer = false;
+  const guard = createGuard({
+    allow: ["127.0.0.0/8"],
+    resolver: {
+      resolve: () => new Promise((resolve) => (canAnswer ? resolve(["127.0.0.1"]) : questions.push(resolve))),
+    },
+  });
+  const pin = (url: URL) => guard.pin({ protocol: url.protocol, port: url.port, hostname: "hang.test" });
+  const transport = createTransport({ guard: { ...guard, pin }, monotonic: () => performance.now() });
+  const { actors, count } = await sendToTwelve(api, transport, api.receiver.url("named"));
+  await api.until(async () => (await count("dead")) === 6);
+  expect(atOnce(actors.counts())).toMatchObject({ inFlight: 0, withoutSlot: 6 });
+  expect([questions.length, transport.stats().connects]).toEqual([6, 0]);
+  canAnswer = true;
+  for (const answer of questions) answer(["127.0.0.1"]);
+  await api.until(async () => (await count("delivered")) === 6);
+  expect(transport.stats().connects).toBe(6);
+  await actors.stop();
+  transport.close();
 }, 30_000);
 
 test("what is sent beside the queues has a slot of its account, or is not begun", async () => {

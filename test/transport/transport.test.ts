@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createGuard } from "../../src/transport/guard.ts";
 import { ATTEMPT_ERRORS } from "../../src/core/attempt-error.ts";
-import { createTransport } from "../../src/transport/transport.ts";
+import { createTransport, type TransportRequest } from "../../src/transport/transport.ts";
 import { answering, closeAll, hostile, keep, open, post, short, until } from "./kit.ts";
 
 afterEach(closeAll);
@@ -293,6 +293,37 @@ describe("a request that is given up", () => {
   test("by the deadline while its name is looked up is a timeout", async () => {
     const { send } = open(() => new Promise<string[]>(() => {}));
     expect(short(await send(new URL("http://a.test/"), { timeoutMs: 20 }))).toBe("timeout timeout_connect");
+  });
+
+  test("while its name is looked up is held by no question, and tells when that was answered", async () => {
+    const questions: ((addresses: string[]) => void)[] = [];
+    const { send, transport } = open(() => new Promise((resolve) => questions.push(resolve)));
+    const bodies: WeakRef<Uint8Array>[] = [];
+    const give = (how: Partial<TransportRequest>) => {
+      const body = new Uint8Array(100_000);
+      bodies.push(new WeakRef(body));
+      return send(new URL("http://a.test/"), { body, ...how });
+    };
+    const expired = Array.from({ length: 50 }, () => give({ timeoutMs: 20 }));
+    const abort = new AbortController();
+    const aborted = Array.from({ length: 50 }, () => give({ signal: abort.signal }));
+    abort.abort();
+    const results = await Promise.all(expired);
+    expect((await Promise.all(aborted)).map(short)).toEqual(Array(50).fill("aborted"));
+    await nextTurn();
+    Bun.gc(true);
+    expect(questions.length).toBe(100);
+    expect(bodies.filter((body) => body.deref() !== undefined).length).toBeLessThan(10);
+    let gone = 0;
+    for (const result of results) {
+      expect(short(result)).toBe("timeout timeout_connect");
+      if (result.kind === "timeout") void result.socketGone?.then(() => gone++);
+    }
+    await nextTurn();
+    expect(gone).toBe(0);
+    for (const answer of questions) answer(["127.0.0.1"]);
+    await until(() => gone === 50);
+    expect(transport.stats().connects).toBe(0);
   });
 
   test("because the transport closes is aborted, and so is all that comes later", async () => {
