@@ -70,12 +70,12 @@ const NO_ANSWER = {
   },
   head_too_large: {
     en: {
-      what: "The answer of {host} has more than 128 headers, or more than 16 KiB of them.",
-      next: "Send fewer or shorter response headers.",
+      what: "The answer of {host} has more than 128 headers, more than 16 KiB of them, or more than 8 interim answers (1xx) before it.",
+      next: "Send fewer or shorter response headers, and fewer interim answers (1xx).",
     },
     de: {
-      what: "Die Antwort von {host} hat mehr als 128 Header, oder mehr als 16 KiB.",
-      next: "Senden Sie weniger oder kürzere Header.",
+      what: "Die Antwort von {host} hat mehr als 128 Header, mehr als 16 KiB davon, oder mehr als 8 Zwischenantworten (1xx) davor.",
+      next: "Senden Sie weniger oder kürzere Header, und weniger Zwischenantworten (1xx).",
     },
   },
   invalid_response: {

@@ -432,7 +432,7 @@ export const LIMITS = {
   responseReadBytesMax: {
     value: 64 * KIB,
     unit: "bytes",
-    why: "Enough to reuse the connection after a chatty answer. What chunks its body may take as much again: sizes, extensions and trailers.",
+    why: "Enough to reuse the connection after a chatty answer. What chunks its body, sizes, extensions and trailers, may take 4 KiB and a sixteenth of the body besides: each chunk costs time.",
   },
   responseKeptBytesMax: {
     value: 16 * KIB,

@@ -1,6 +1,6 @@
 /**
- * Chunked transfer coding (RFC 9112 section 7.1), decoded strictly, byte by byte: a chunk makes no object,
- * so that very many cost what their bytes do. Pure and incremental.
+ * Chunked transfer coding (RFC 9112 section 7.1), decoded strictly, byte by byte: a chunk makes no object.
+ * It still costs many times its bytes, so that what is no data is bounded. Pure and incremental.
  *
  * | state       | expects next                                                             |
  * |-------------|--------------------------------------------------------------------------|
@@ -43,6 +43,10 @@ const CR = 13;
 const SPACE = 32;
 const SEMICOLON = 59;
 const DELETE = 127;
+/** What may frame a body besides its share of the data: some 800 chunks of a byte. */
+export const FRAMING_MAX_BYTES = 4096;
+/** For so many bytes of data one more may frame them: those of a chunk of 96 bytes, or of a larger one. */
+const DATA_BYTES_PER_FRAMING_BYTE = 16;
 /** 4 GiB, far above any bound on a body. */
 const SIZE_DIGITS_MAX = 8;
 
@@ -52,7 +56,10 @@ export class ChunkedDecoder {
   #dataBytesLeft = 0;
   #framingBytesLeft: number;
 
-  /** All that is no data, sizes, extensions, line ends and trailers, may take `maxFramingBytes` together. */
+  /**
+   * All that is no data, sizes, extensions, line ends and trailers, may take `maxFramingBytes` together,
+   * and a sixteenth of the data.
+   */
   constructor(maxFramingBytes: number) {
     this.#framingBytesLeft = maxFramingBytes;
   }
@@ -65,23 +72,38 @@ export class ChunkedDecoder {
     let offset = start;
     while (offset < bytes.length && this.state !== "done" && this.state !== "cut") {
       if (this.state === "data") offset = this.#readData(bytes, offset, takeData);
-      else if (--this.#framingBytesLeft < 0) this.state = "cut";
-      else this.state = this.#next(bytes[offset++] ?? 0);
+      else offset = this.#readFraming(bytes, offset);
     }
     return bytes.length - offset;
+  }
+
+  /** Reads what is no data, as far as it may; returns where it ends. */
+  #readFraming(bytes: Buffer, start: number): number {
+    const end = Math.min(bytes.length, start + Math.floor(this.#framingBytesLeft));
+    let offset = start;
+    let { state } = this;
+    if (start === end) state = "cut";
+    while (offset < end && state !== "data" && state !== "done" && state !== "cut") {
+      if (state === "extension" || state === "field") offset = skipText(bytes, offset, end);
+      if (offset < end) state = this.#next(state, bytes[offset++] ?? 0);
+    }
+    this.state = state;
+    this.#framingBytesLeft -= offset - start;
+    return offset;
   }
 
   #readData(bytes: Buffer, offset: number, takeData: TakeData): number {
     const end = Math.min(bytes.length, offset + this.#dataBytesLeft);
     this.#dataBytesLeft -= end - offset;
+    this.#framingBytesLeft += (end - offset) / DATA_BYTES_PER_FRAMING_BYTE;
     if (!takeData(bytes, offset, end)) this.state = "cut";
     else if (this.#dataBytesLeft === 0) this.state = "data_cr";
     return end;
   }
 
   /** The state behind one byte that is no data. */
-  #next(byte: number): ChunkedState {
-    switch (this.state) {
+  #next(state: ChunkedState, byte: number): ChunkedState {
+    switch (state) {
       case "size":
         return this.#readSize(byte);
       case "blank":
@@ -109,7 +131,7 @@ export class ChunkedDecoder {
       case "last_lf":
         return byte === LF ? "done" : "cut";
       default:
-        return this.state;
+        return state;
     }
   }
 
@@ -130,6 +152,13 @@ function hexDigit(byte: number): number | null {
   if (byte >= 48 && byte <= 57) return byte - 48;
   const lower = byte | 32;
   return lower >= 97 && lower <= 102 ? lower - 87 : null;
+}
+
+/** Where the text ends that begins at `start`. */
+function skipText(bytes: Buffer, start: number, end: number): number {
+  let offset = start;
+  while (offset < end && isText(bytes[offset] ?? 0)) offset++;
+  return offset;
 }
 
 function isText(byte: number): boolean {

@@ -28,6 +28,11 @@ export type Framing = { isReusable: boolean } & (
 export const HEAD_MAX_BYTES = 16_384;
 /** And so is one of more lines: 128 headers, the status, the end. Of two bytes each it might have 5,000. */
 const LINES_MAX = 128 + 3;
+/** How many informational heads may stand before it; one more makes it `head_too_large`. */
+export const INFORMATIONAL_HEADS_MAX = 8;
+/** The beginning of one that is skipped: of status 1xx, but for a switch of protocols. */
+const INFORMATIONAL = /^HTTP\/1\.\d 1(?!01)\d\d(?: |\r?\n)/;
+const INFORMATIONAL_CHARS = "HTTP/1.1 100\r\n".length;
 /** So long are those together that say how the body ends: each of their commas makes a member. */
 const FRAMING_CHARS_MAX = 1024;
 const FRAMING = /^(?:connection|content-length|transfer-encoding):/i;
@@ -62,6 +67,11 @@ export function findEmptyLine(text: string): number | null {
   return empty && empty.index + empty[0].length;
 }
 
+/** Whether it is a head before the final one. Nothing else of it is read: it says nothing that is used. */
+export function isInformational(text: string): boolean {
+  return INFORMATIONAL.test(text.slice(0, INFORMATIONAL_CHARS));
+}
+
 /**
  * Heads as they were read: a receiver answers alike, the date apart, so that most heads of a busy second
  * are known.
@@ -84,10 +94,10 @@ export function readHead(text: string): Head | HeadFailure {
 }
 
 function parseHead(text: string): Head | HeadFailure {
-  const status = Number(text.slice(9, 12));
-  if (!HEAD.test(text) || status < 100) return "invalid_response";
   const lines = text.split("\n", LINES_MAX + 1);
   if (lines.length > LINES_MAX) return "head_too_large";
+  const status = Number(text.slice(9, 12));
+  if (!HEAD.test(text) || status < 100) return "invalid_response";
   const lists = lines.filter((line) => FRAMING.test(line.slice(0, FRAMING_NAME_CHARS))).map(readHeader);
   if (lists.reduce((sum, [, { length }]) => sum + length, 0) > FRAMING_CHARS_MAX) return "invalid_response";
   const isOld = text[7] === "0";

@@ -9,7 +9,7 @@
  * | `done`   | `response()` is the answer                        | –                                      |
  * | `failed` | `failure` says why there is no answer             | –                                      |
  */
-import { ChunkedDecoder } from "./chunked.ts";
+import { ChunkedDecoder, FRAMING_MAX_BYTES } from "./chunked.ts";
 import {
   EMPTY_LINE_CHARS,
   findEmptyLine,
@@ -20,6 +20,8 @@ import {
   type HeadFailure,
   headersOf,
   type Headers,
+  INFORMATIONAL_HEADS_MAX,
+  isInformational,
   PREFIX_CHARS,
   readHead,
 } from "./head.ts";
@@ -37,7 +39,7 @@ export interface ParsedResponse {
 export interface ResponseLimits {
   /** The request's method: an answer to HEAD has no body. */
   readonly method: string;
-  /** At most this much of the body is read, and of what chunks it as much again; there it is cut. */
+  /** At most this much of the body is read; there it is cut. */
   readonly maxReadBytes: number;
   /** At most this much of the body is kept. */
   readonly maxKeepBytes: number;
@@ -64,6 +66,7 @@ export class ResponseParser {
   /** The end of it, where the empty line may have begun. */
   #headTail = "";
   #headBytesLeft = HEAD_MAX_BYTES;
+  #informationalLeft = INFORMATIONAL_HEADS_MAX;
   #head: Head | null = null;
   #chunked: ChunkedDecoder | null = null;
   #bodyBytesLeft = 0;
@@ -115,13 +118,13 @@ export class ResponseParser {
   }
 
   /**
-   * Informational answers are skipped; all heads together may take 16 KiB, so that endless ones end. The
-   * bytes become text once, however many heads there are in them.
+   * Eight informational heads are skipped, and all heads together may take 16 KiB, so that endless ones
+   * end. The bytes become text once, however many heads there are in them.
    */
   #readHeads(bytes: Buffer): void {
     const textBytes = Math.min(bytes.length, this.#headBytesLeft - this.#headText.length);
     let text = bytes.toString("latin1", 0, textBytes);
-    while (this.state === "head") {
+    for (;;) {
       const known = this.#headText.length;
       const end = known === 0 ? findHeadEnd(text, this.#headBytesLeft) : this.#findEndBehind(text);
       if (end === "more") {
@@ -130,13 +133,12 @@ export class ResponseParser {
         return;
       }
       if (typeof end === "string") return this.#fail(end);
-      const head = readHead(known === 0 ? text.slice(0, end) : (this.#headText + text).slice(0, end));
-      if (typeof head === "string") return this.#fail(head);
-      if (head.status === 101) return this.#fail("invalid_response");
+      const head = known === 0 ? text.slice(0, end) : (this.#headText + text).slice(0, end);
       if (known > 0) this.#headText = this.#headTail = "";
       this.#headBytesLeft -= end;
       text = text.slice(end - known);
-      if (head.status >= 200) this.#decide(head, bytes, textBytes - text.length);
+      if (!isInformational(head)) return this.#decide(head, bytes, textBytes - text.length);
+      if (--this.#informationalLeft < 0) return this.#fail("head_too_large");
     }
   }
 
@@ -152,13 +154,17 @@ export class ResponseParser {
     return known + text.length < this.#headBytesLeft ? "more" : "head_too_large";
   }
 
-  /** `start`: where in the bytes its body begins. */
-  #decide(head: Head, bytes: Buffer, start: number): void {
+  /** Reads the final head. `start`: where in the bytes its body begins. */
+  #decide(text: string, bytes: Buffer, start: number): void {
+    const head = readHead(text);
+    if (typeof head === "string") return this.#fail(head);
+    if (head.status < 200) return this.#fail("invalid_response");
     const framing = framingFor(this.#limits.method, head);
     if (framing === null) return this.#fail("invalid_response");
     this.#head = head;
     this.isReusable = framing.isReusable;
-    this.#chunked = framing.kind === "chunked" ? new ChunkedDecoder(this.#limits.maxReadBytes) : null;
+    const framingBytes = Math.min(this.#limits.maxReadBytes, FRAMING_MAX_BYTES);
+    this.#chunked = framing.kind === "chunked" ? new ChunkedDecoder(framingBytes) : null;
     this.#bodyBytesLeft = framing.kind === "length" ? framing.bytes : UNBOUNDED;
     this.state = "body";
     this.#readBody(bytes, start);
@@ -180,8 +186,8 @@ export class ResponseParser {
   }
 
   /**
-   * A body that is not chunked as announced, or that takes more bytes to be chunked than it may have itself,
-   * counts as broken off: the head has decided.
+   * A body that is not chunked as announced, or that takes more bytes to be chunked than it may, counts as
+   * broken off: the head has decided.
    */
   #readChunked(decoder: ChunkedDecoder, bytes: Buffer, start: number): void {
     const unread = decoder.push(bytes, (data, from, to) => this.#take(data, from, to), start);

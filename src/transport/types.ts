@@ -18,7 +18,7 @@ export interface TransportRequest {
   body: Uint8Array;
   /** In total: name resolution, connecting, TLS, sending, receiving. */
   timeoutMs: number;
-  /** A longer answer is cut there, as is one that takes more than that to be chunked. */
+  /** A longer answer is cut there, as is one of very many small chunks. */
   maxReadBytes: number;
   /** So much of the answer's body is handed back. */
   maxKeepBytes: number;

@@ -80,16 +80,22 @@ export async function heldLogos(target: Target): Promise<() => Promise<Tally>> {
 }
 
 /**
- * 3,000 answers at one instant whose heads are as large as one may be, and make most work of what is read: very
- * many lines, very many members of a list, and as many lines as are taken.
+ * 3,000 answers at one instant that make most work of what is read. Of heads as large as one may be: very
+ * many lines, very many members of a list, as many lines as are taken, and very many heads before the last,
+ * no two alike. Of bodies: very many chunks, of a byte and as small as are read to the end, and trailers.
  */
 export async function longHeads(target: Target): Promise<() => Promise<Tally>> {
   const head = (line: string, count: number) =>
     Buffer.from(`HTTP/1.1 200 OK\ncontent-length: 0\n${line.repeat(count)}\n`);
+  const chunks = (body: string) => Buffer.from(`HTTP/1.1 200 OK\ntransfer-encoding: chunked\n\n${body}`);
   const heads = [
     head("a:\n", 5400),
     head(`connection: ${",".repeat(16_000)}\n`, 1),
     head(`a:${" ".repeat(122)}\n`, 127),
+    Buffer.from(Array.from({ length: 900 }, (_, at) => `HTTP/1.1 100 ${at}\n\n`).join("")),
+    chunks("1\r\na\r\n".repeat(12_000)),
+    chunks(`60\r\n${"a".repeat(96)}\r\n`.repeat(650)),
+    chunks(`ffff\r\n${"a".repeat(65_535)}\r\n0\r\n${"a\r\n".repeat(20_000)}`),
   ];
   const held: Socket[] = [];
   const { port } = Bun.listen({

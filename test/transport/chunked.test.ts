@@ -169,9 +169,20 @@ describe("what chunks a body", () => {
         return true;
       });
       expect(decoder.state).toBe("cut");
-      expect(wire.length - unread).toBe(10_000 + dataBytes);
+      expect(wire.length - unread).toBe(10_000 + dataBytes + Math.floor(dataBytes / 16));
     });
   }
+
+  test("may take a sixteenth of the data besides, wherever the bytes are cut", () => {
+    const wireOf = (size: number) =>
+      `${`${size.toString(16)}\r\n${"a".repeat(size)}\r\n`.repeat(500)}0\r\n\r\n`;
+    for (const sizes of [[1], [7, 100], [1_000_000]]) {
+      const free = decode(wireOf(96), sizes, new ChunkedDecoder(20));
+      expect({ bytes: free.data.length, unread: free.unread }).toEqual({ bytes: 96 * 500, unread: "" });
+      const dear = decode(wireOf(80), sizes, new ChunkedDecoder(20));
+      expect({ bytes: dear.data.length, unread: dear.unread }).toEqual({ bytes: 80 * 17, unread: null });
+    }
+  });
 
   test("makes neither text nor a view of the bytes", () => {
     using texts = spyOn(Buffer.prototype, "toString");

@@ -22,7 +22,7 @@ const HOSTILE: Record<string, string> = {
   "/bighead": "unreachable head_too_large",
   "/gzbomb": "200 16384 bytes truncated",
   "/1xx": "unreachable head_too_large",
-  "/drip1xx": "timeout timeout_response",
+  "/drip1xx": "unreachable head_too_large",
   "/103": "200 ok",
   "/101": "unreachable invalid_response",
   "/loop": "307 ",
