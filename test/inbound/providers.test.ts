@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
+import { createPublicKey, generateKeyPairSync, type KeyObject, sign as signWith } from "node:crypto";
 import { sign } from "@octokit/webhooks-methods";
 import examples from "@octokit/webhooks-examples/api.github.com/index.json" with { type: "json" };
 import { findProvider, listProviders } from "../../src/inbound/providers.ts";
-import { jsonRequest, materialOf, NOW_MS } from "./kit.ts";
+import { CASES } from "./cases.ts";
+import { jsonRequest, materialOf, NOW_MS, NOW_SECONDS } from "./kit.ts";
 import { load } from "./sdk.ts";
 
 /** What must hold of the table as a whole. */
@@ -79,4 +81,65 @@ describe("GitHub's own example payloads", () => {
       }
     },
   );
+});
+
+/** An RSA key that costs milliseconds a verification, from a modulus that nobody has to find. */
+function longRsaKey(): KeyObject {
+  const n = Buffer.alloc(2048, 0xff).toString("base64url");
+  return createPublicKey({ key: { kty: "RSA", n, e: "Af____8" }, format: "jwk" });
+}
+
+function pem(key: KeyObject): string {
+  return key.export({ format: "pem", type: "spki" }).toString();
+}
+
+function spki(key: KeyObject): string {
+  return key.export({ format: "der", type: "spki" }).toString("base64");
+}
+
+describe("a public key is taken as a secret only where it is of the kind and size that its provider signs with", () => {
+  const ofCurve = (namedCurve: string) => generateKeyPairSync("ec", { namedCurve });
+  const p256 = ofCurve("P-256");
+  const p384 = ofCurve("P-384");
+  const ed25519 = generateKeyPairSync("ed25519").publicKey;
+  const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  const others = [p384.publicKey, ofCurve("P-521").publicKey, rsa.publicKey, longRsaKey()];
+
+  test.each(["discord", "telnyx", "standard_webhooks", "sendgrid"])("%s", (key) => {
+    const provider = findProvider(key);
+    const isPrefixed = key === "standard_webhooks";
+    const isEd25519 = key !== "sendgrid";
+    const texts = [...others, isEd25519 ? p256.publicKey : ed25519].flatMap((other) => [
+      spki(other),
+      pem(other),
+      Buffer.from(spki(other), "base64").toString("hex"),
+    ]);
+    const taken = texts.filter((text) => provider?.checkSecret(isPrefixed ? `whpk_${text}` : text) === null);
+    expect(taken).toEqual([]);
+    const [own = ""] = CASES[key]?.secrets ?? [];
+    expect(provider?.checkSecret(own)).toBeNull();
+  });
+
+  test("sendgrid takes a PEM too, and no private key", () => {
+    const provider = findProvider("sendgrid");
+    const privateKey = p256.privateKey.export({ format: "pem", type: "pkcs8" }).toString();
+    const verdicts = [pem(p256.publicKey), `${pem(p256.publicKey)}\n`, privateKey].map((text) =>
+      provider?.checkSecret(text),
+    );
+    expect(verdicts).toEqual([null, null, expect.stringContaining("ECDSA public key on the curve P-256")]);
+  });
+
+  test.each([
+    ["RSA", rsa],
+    ["P-384", p384],
+  ])("a key of %s that is stored already proves nothing", async (_name, { publicKey, privateKey }) => {
+    const body = '[{"event":"delivered"}]';
+    const signature = signWith("sha256", Buffer.from(`${NOW_SECONDS}${body}`), privateKey);
+    const request = jsonRequest(body, {
+      "x-twilio-email-event-webhook-timestamp": String(NOW_SECONDS),
+      "x-twilio-email-event-webhook-signature": signature.toString("base64"),
+    });
+    const reception = await findProvider("sendgrid")?.receive(request, materialOf([spki(publicKey)]), NOW_MS);
+    expect(reception).toMatchObject({ kind: "refused", reason: "bad_signature" });
+  });
 });

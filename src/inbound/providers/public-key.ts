@@ -3,7 +3,7 @@ import { checkedDocs, officialSdk } from "../define.ts";
 import { all, bodyDigest, bodyHash, type Facts, field, firstOf, readPath } from "../facts.ts";
 import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
-import { publicKeyScheme, rawEd25519, spkiKey } from "../schemes/public-key.ts";
+import { p256Key, publicKeyScheme, rawEd25519 } from "../schemes/public-key.ts";
 import { within } from "../window.ts";
 
 /** Providers that sign with a key of their own, whose public half the customer enters. */
@@ -81,7 +81,7 @@ export const PUBLIC_KEY: readonly ProviderRow[] = [
     name: "SendGrid Event Webhook",
     scheme: publicKeyScheme({
       header: "x-twilio-email-event-webhook-signature",
-      key: spkiKey,
+      key: p256Key,
       algorithm: "sha256",
       encoding: "base64",
       content: "{timestamp}{body}",

@@ -17,13 +17,28 @@ export interface PublicKeyForm {
   decode(text: string): KeyObject | null;
 }
 
-const ED25519_SPKI_HEAD = Buffer.from("302a300506032b6570032100", "hex");
-const ED25519_KEY_BYTES = 32;
+/** The one kind and size of key that a form takes: what a SubjectPublicKeyInfo has before its bytes. */
+interface KeyKind {
+  readonly head: Buffer;
+  readonly keyBytes: number;
+}
 
-/** The key of 32 raw bytes (RFC 8032); null for any other number. */
-function ed25519Key(raw: Uint8Array): KeyObject | null {
-  if (raw.length !== ED25519_KEY_BYTES) return null;
-  return createPublicKey({ key: Buffer.concat([ED25519_SPKI_HEAD, raw]), format: "der", type: "spki" });
+/** RFC 8410. */
+const ED25519: KeyKind = { head: Buffer.from("302a300506032b6570032100", "hex"), keyBytes: 32 };
+/** RFC 5480, an uncompressed point. */
+const P256: KeyKind = {
+  head: Buffer.from("3059301306072a8648ce3d020106082a8648ce3d03010703420004", "hex"),
+  keyBytes: 64,
+};
+
+/** null for a key of any other kind or size, which nothing parses, and for bytes that are no key. */
+function readKey({ head, keyBytes }: KeyKind, spki: Buffer): KeyObject | null {
+  if (spki.length !== head.length + keyBytes || !spki.subarray(0, head.length).equals(head)) return null;
+  try {
+    return createPublicKey({ key: spki, format: "der", type: "spki" });
+  } catch {
+    return null;
+  }
 }
 
 /**
@@ -48,29 +63,20 @@ export function rawEd25519(encoding: "hex" | "base64", prefix = ""): PublicKeyFo
     help: `The Ed25519 public key in ${encoding}${prefix === "" ? "" : `, with its prefix ${prefix}`}.`,
     decode(text) {
       const raw = text.startsWith(prefix) ? decodeExactly(text.slice(prefix.length), encoding) : null;
-      return raw && ed25519Key(raw);
+      return raw && readKey(ED25519, Buffer.concat([ED25519.head, raw]));
     },
   };
 }
 
-function parseKey(input: Parameters<typeof createPublicKey>[0]): KeyObject | null {
-  try {
-    return createPublicKey(input);
-  } catch {
-    return null;
-  }
-}
+const PEM_LINES = /-----(?:BEGIN|END) PUBLIC KEY-----/g;
 
-/** A PEM, or the base64 inside one. */
-export const spkiKey: PublicKeyForm = {
-  help: "The public key, as PEM or as the base64 text that the provider shows.",
+/** An ECDSA key on P-256: a PEM, or the base64 inside one. */
+export const p256Key: PublicKeyForm = {
+  help: "The ECDSA public key on the curve P-256, as PEM or as the base64 text that the provider shows.",
   /** RFC 9500 section 2.3, the test key of P-256. */
   example:
     "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEQiVI+I+3gv+17KN0RFLHKh5Vj71vc75eSOkyMsxFxbFsTNEMTLjVuKFxOelIgsiZJXKZNCX0FBmrfpCkKklCcg==",
-  decode: (text) =>
-    text.includes("-----BEGIN")
-      ? parseKey(text)
-      : parseKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" }),
+  decode: (text) => readKey(P256, Buffer.from(text.replace(PEM_LINES, ""), "base64")),
 };
 
 export interface PublicKeyRule extends SignedRule {
@@ -130,6 +136,6 @@ export function publicKeyScheme(rule: PublicKeyRule): Scheme {
 
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
-  "The public key, as PEM or as the base64 text that the provider shows.":
-    "Der öffentliche Schlüssel, als PEM oder als der Base64-Text, den der Anbieter zeigt.",
+  "The ECDSA public key on the curve P-256, as PEM or as the base64 text that the provider shows.":
+    "Der öffentliche ECDSA-Schlüssel auf der Kurve P-256, als PEM oder als der Base64-Text, den der Anbieter zeigt.",
 };

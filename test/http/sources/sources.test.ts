@@ -1,4 +1,5 @@
 /** Sources over the whole service. What comes in at their addresses: ingest.test.ts. */
+import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "bun:test";
 import { sign } from "@octokit/webhooks-methods";
 import type { SourceAnswer } from "../../../src/http/sources/shape.ts";
@@ -8,6 +9,9 @@ import { expectProblem, type Reply } from "../kit.ts";
 import { type CreatedSource, createSource } from "./kit.ts";
 
 const app = appForFile();
+const ED25519_KEY = generateKeyPairSync("ed25519")
+  .publicKey.export({ format: "der", type: "spki" })
+  .toString("base64");
 
 const read = async (id: string) => (await app.live.get(`/v1/sources/${id}`)).json as unknown as SourceAnswer;
 const patch = (id: string, body: unknown) => app.live.patch(`/v1/sources/${id}`, body);
@@ -111,6 +115,11 @@ describe("creating", () => {
     [
       "a secret of another form",
       { provider: "standard_webhooks", name: "x", signing_secret: "§§" },
+      ["/signing_secret"],
+    ],
+    [
+      "a public key of another kind",
+      { provider: "sendgrid", name: "x", signing_secret: ED25519_KEY },
       ["/signing_secret"],
     ],
     [
