@@ -578,7 +578,7 @@ export const LIMITS = {
   fanoutWaitingMax: {
     value: 100_000,
     unit: "count",
-    why: "Deliveries of one project's wide events that are accepted and still to be written; a publish that would exceed it waits for them, and one that exceeds it by itself for all.",
+    why: "Deliveries of one project that follow their events and are still to be written; a publish with such that would exceed it waits for them, and one that exceeds it by itself for all.",
   },
   fanoutWaitMs: {
     value: 5000,

@@ -190,8 +190,7 @@ export class Prepared {
     inTransaction: (write: () => readonly Accepted[]) => Promise<Made>,
   ): Promise<Made> {
     const rows = rowsOf(this.audiences);
-    // Too many to wait for: they are written once the project has room for them.
-    const leaveRoom = isAwaited(rows) ? null : await this.spreader.waitForRoom(this.projectId, rows);
+    const leaveRoom = this.#mayFollow(rows) ? await this.spreader.waitForRoom(this.projectId, rows) : null;
     // Set in the transaction, which TypeScript does not see: after a success it is never null.
     let written = null as WrittenEvents | null;
     let rest: Promise<unknown> | null;
@@ -207,6 +206,12 @@ export class Prepared {
     }
     if (rest !== null) await rest;
     return made;
+  }
+
+  /** True where deliveries may follow their events: none of them is written until the project has room. */
+  #mayFollow(rows: number): boolean {
+    if (rows > limit("fanoutAtOnceMax")) return true;
+    return this.audiences.some(({ endpoints }) => isWide(endpoints) || this.#followsFanout(endpoints));
   }
 
   /** The same of a test event: its delivery is not dispatched. */

@@ -27,45 +27,110 @@ const setLimit = (name: keyof typeof BOUNDS, value: number) => {
 
 afterEach(() => names.forEach((name, at) => setLimit(name, usual[at] ?? 0)));
 
-test("a project's wide events wait at the door until those before them are written, and all are", async () => {
-  for (const name of names) setLimit(name, BOUNDS[name]);
-  await using api = await startApi();
-  for (let n = 0; n < 6; n++) await api.endpoint({ url: NOWHERE, status: "paused" });
-  let published = 0;
-  const publishing = Array.from({ length: 8 }, async (_, n) => {
-    await api.publish("wide", { data: { n } });
-    published++;
+/** `fanoutAtOnceMax` that answers a publish before its six deliveries are written, or after them. */
+const ANSWERED = [
+  ["before they are written", 2],
+  ["once they are written", 1000],
+] as const;
+
+function rowsOf({ data }: Api): number {
+  return data.store.sqlite.query<{ n: number }, []>("SELECT count(*) AS n FROM delivery").get()?.n ?? 0;
+}
+
+/** The most fan-outs that were on their way at one time, until all of these are answered. */
+async function mostFanouts({ data }: Api, publishing: readonly Promise<unknown>[]): Promise<number> {
+  let isDone = false;
+  const done = Promise.all(publishing).then(() => {
+    isDone = true;
   });
   let most = 0;
-  while (published < publishing.length) {
-    most = Math.max(most, api.data.fanouts.count());
+  while (!isDone) {
+    most = Math.max(most, data.fanouts.count());
     await nextTurn();
   }
-  while (api.data.fanouts.count() > 0) await nextTurn();
-  // The last row of one may leave room for the next.
-  expect(most).toBeLessThanOrEqual(2);
-  const rows = api.data.store.sqlite.query<{ n: number }, []>("SELECT count(*) AS n FROM delivery").get();
-  expect(rows?.n).toBe(48);
+  await done;
+  while (data.fanouts.count() > 0) await nextTurn();
+  return most;
+}
+
+test.each(ANSWERED)(
+  "a project's wide events, answered %s, wait at the door until those before them are written, and all are",
+  async (_name, atOnceMax) => {
+    for (const name of names) setLimit(name, BOUNDS[name]);
+    setLimit("fanoutAtOnceMax", atOnceMax);
+    await using api = await startApi();
+    for (let n = 0; n < 6; n++) await api.endpoint({ url: NOWHERE, status: "paused" });
+    const publishing = Array.from({ length: 8 }, (_, n) => api.publish("wide", { data: { n } }));
+    // The last row of one may leave room for the next.
+    expect(await mostFanouts(api, publishing)).toBeLessThanOrEqual(2);
+    expect(rowsOf(api)).toBe(48);
+  },
+);
+
+test.each(ANSWERED)(
+  "batches of wide events, answered %s, wait at the door as wholes",
+  async (_name, atOnceMax) => {
+    for (const name of names) setLimit(name, BOUNDS[name]);
+    setLimit("fanoutAtOnceMax", atOnceMax);
+    await using api = await startApi();
+    for (let n = 0; n < 6; n++) await api.endpoint({ url: NOWHERE, status: "paused" });
+    const events = Array.from({ length: 2 }, () => ({ type: "wide", data: {} }));
+    const publishing = Array.from({ length: 6 }, async () => {
+      expect((await api.call("POST", "/v1/events/batch", { events })).status).toBe(202);
+    });
+    // Twelve rows exceed what may wait: a batch goes in once all before it are written.
+    expect(await mostFanouts(api, publishing)).toBeLessThanOrEqual(2);
+    expect(rowsOf(api)).toBe(72);
+  },
+);
+
+test("narrow events that follow a wide one, as their endpoint keeps the order, wait at the door too", async () => {
+  for (const name of names) setLimit(name, BOUNDS[name]);
+  await using api = await startApi();
+  for (let n = 0; n < 39; n++) await api.endpoint({ url: NOWHERE, status: "paused", eventTypes: ["wide"] });
+  await api.endpoint({ url: NOWHERE, status: "paused", ordering: "fifo" });
+  await api.publish("wide");
+  const most = await mostFanouts(
+    api,
+    Array.from({ length: 30 }, () => api.publish("narrow")),
+  );
+  expect([most <= 1 + BOUNDS.fanoutWaitingMax, rowsOf(api)]).toEqual([true, 40 + 30]);
 });
 
-test("a wide event that waits too long at the door is refused, and the events before it are all written", async () => {
+test("a wide event that comes alone does not wait, however many get it", async () => {
   for (const name of names) setLimit(name, BOUNDS[name]);
   setLimit("fanoutWaitMs", 0);
+  setLimit("fanoutDoorMax", 0);
+  setLimit("fanoutAtOnceMax", 1000);
   await using api = await startApi();
-  for (let n = 0; n < 6; n++) await api.endpoint({ url: NOWHERE, status: "paused" });
-  const publish = () => api.call("POST", "/v1/events", { type: "wide", data: {} });
-  const replies = await Promise.all(Array.from({ length: 8 }, publish));
-  const accepted = replies.filter(({ status }) => status === 202);
-  const refused = replies.filter(({ status }) => status === 429);
-  expect(accepted.length).toBeGreaterThan(0);
-  expect(refused.length).toBe(8 - accepted.length);
-  expect(refused.length).toBeGreaterThan(0);
-  for (const { headers, json } of refused)
-    expect([headers.get("retry-after"), (json as { code: string }).code]).toEqual(["5", "rate_limited"]);
-  while (api.data.fanouts.count() > 0) await nextTurn();
-  const rows = api.data.store.sqlite.query<{ n: number }, []>("SELECT count(*) AS n FROM delivery").get();
-  expect(rows?.n).toBe(6 * accepted.length);
+  for (let n = 0; n < 2 * BOUNDS.fanoutWaitingMax; n++)
+    await api.endpoint({ url: NOWHERE, status: "paused" });
+  for (let n = 0; n < 3; n++)
+    expect((await api.call("POST", "/v1/events", { type: "wide", data: {} })).status).toBe(202);
+  expect(rowsOf(api)).toBe(3 * 2 * BOUNDS.fanoutWaitingMax);
 });
+
+test.each(ANSWERED)(
+  "a wide event, answered %s, that waits too long at the door is refused, and those before it are all written",
+  async (_name, atOnceMax) => {
+    for (const name of names) setLimit(name, BOUNDS[name]);
+    setLimit("fanoutWaitMs", 0);
+    setLimit("fanoutAtOnceMax", atOnceMax);
+    await using api = await startApi();
+    for (let n = 0; n < 6; n++) await api.endpoint({ url: NOWHERE, status: "paused" });
+    const publish = () => api.call("POST", "/v1/events", { type: "wide", data: {} });
+    const replies = await Promise.all(Array.from({ length: 8 }, publish));
+    const accepted = replies.filter(({ status }) => status === 202);
+    const refused = replies.filter(({ status }) => status === 429);
+    expect(accepted.length).toBeGreaterThan(0);
+    expect(refused.length).toBe(8 - accepted.length);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { headers, json } of refused)
+      expect([headers.get("retry-after"), (json as { code: string }).code]).toEqual(["5", "rate_limited"]);
+    while (api.data.fanouts.count() > 0) await nextTurn();
+    expect(rowsOf(api)).toBe(6 * accepted.length);
+  },
+);
 
 test("a transaction reads few large events, however few rows it writes of each", async () => {
   setLimit("eventRowsMax", 2);
