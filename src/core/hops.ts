@@ -7,12 +7,14 @@ import { limit } from "./limits.ts";
  * could tell a loop from traffic.
  */
 export const HOPS_HEADER = "sealpost-hops";
+/** Of the header's counts so many are read: one who writes more of them takes part in no loop of ours. */
+const COUNTS_MAX = 20;
 
 /** Of a request's headers; the largest of several, and 0 where it names none, or no number. */
 export function readHops(headers: Headers): number {
   const value = headers.get(HOPS_HEADER);
   if (value === null) return 0;
-  const counts = value.split(",").filter((text) => /^\s*\d+\s*$/.test(text));
+  const counts = value.split(",", COUNTS_MAX).filter((text) => /^\s*\d+\s*$/.test(text));
   return Math.max(0, ...counts.map(Number));
 }
 

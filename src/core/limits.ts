@@ -70,7 +70,17 @@ export const LIMITS = {
   requestsPerTurnMax: {
     value: 200,
     unit: "count",
-    why: "Requests that begin in one turn of the loop, some ten milliseconds of work at most; the others begin in later turns, and a connection that has more of them in a pipeline is closed.",
+    why: "Requests that begin in one turn of the loop, some ten milliseconds of work at most, where a long address counts once more for each KiB; the others begin in later turns, and a connection that has more of them in a pipeline is closed.",
+  },
+  queryLengthMax: {
+    value: 8 * KIB,
+    unit: "characters",
+    why: "A query that comes in, as it is encoded: 100 ids with a search beside them have some 6,400, and the queries of providers some hundred. A longer one is refused before it is read.",
+  },
+  queryPartsMax: {
+    value: 100,
+    unit: "count",
+    why: "Parameters of a query that comes in: no route and no provider has more than some twenty, and each is work before anybody is known.",
   },
   bodiesInFlightBytesMax: {
     value: 128 * MIB,

@@ -1,5 +1,6 @@
 import { hasNameTwice } from "../core/json/json.ts";
 import { limit } from "../core/limits.ts";
+import { hasLongQuery } from "../core/long-query.ts";
 import { isHeavy } from "../core/structures/turn-queue.ts";
 import { answerWithId } from "./answers.ts";
 import { isJsonContainer, readBody } from "./body.ts";
@@ -37,6 +38,7 @@ type Genuine = Verdict & { kind: "verified" };
  * the body. A heavy body is read in other turns than that of its verification.
  */
 export async function receiveBy(row: ProviderRow, arrived: Arrival, means: ReadingMeans): Promise<Reception> {
+  if (hasLongQuery(arrived.request.url)) return { kind: "refused", reason: "malformed" };
   const request = row.unpack ? await row.unpack(arrived.request, means) : arrived.request;
   if (!request) return { kind: "refused", reason: "malformed" };
   const arrival = { ...arrived, request };
@@ -156,6 +158,8 @@ const IMITATION_KEY = crypto.getRandomValues(new Uint8Array(32));
  * of the same one: what its work costs tells of no address whether there is a source.
  */
 export async function refuseUnknownSource(id: string, request: InboundRequest): Promise<Reception> {
+  // A source would not read it either.
+  if (hasLongQuery(request.url)) return { kind: "refused", reason: "unknown_source" };
   const pick = Number.parseInt(hmac("sha256", IMITATION_KEY, [id.toUpperCase()], "hex").slice(0, 8), 16);
   const imitated = IMITATED[pick % IMITATED.length];
   if (imitated === undefined) throw new Error("there is nothing to imitate");

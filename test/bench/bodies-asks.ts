@@ -1,7 +1,7 @@
 /** The requests of the bodies bench: from the OpenAPI document and from the table of providers. */
 import { CASES } from "../inbound/cases.ts";
 import { headersIn } from "../inbound/kit.ts";
-import { DOOR_BODIES, QUERIES, QUERY_VALUES, VALUES } from "./bodies-shapes.ts";
+import { DOOR_BODIES, LONG_HOPS, QUERIES, QUERY_VALUES, VALUES } from "./bodies-shapes.ts";
 
 export interface Sent {
   method: string;
@@ -203,12 +203,21 @@ export async function doorAsks(
   const isEntered = takes.some(({ name }) => name === "signing_secret");
   const fields = { ...(secret && isEntered && { signing_secret: secret }), credentials, config };
   const { ingest_path: path } = await create({ provider, name: provider, ...fields });
-  return DOOR_BODIES.map(([type, shape, body]) => ({
-    name: `the door of ${provider}: ${shape} as ${type.split(";", 1)[0]}`,
+  const ask = (name: string, address: string, type: string, body: string, more = {}): Ask => ({
+    name: `the door of ${provider}: ${name}`,
     make: async () => {
       const now = Math.floor(Date.now() / 1000) * 1000;
       const headers = Object.fromEntries(headersIn(await proof.sign(secret, now)));
-      return { method: "POST", path, headers: { ...headers, "content-type": type }, body };
+      return { method: "POST", path: address, headers: { ...headers, "content-type": type, ...more }, body };
     },
-  }));
+  });
+  return [
+    ...DOOR_BODIES.map(([type, shape, body]) =>
+      ask(`${shape} as ${type.split(";", 1)[0]}`, path, type, body),
+    ),
+    ...Object.entries(QUERIES).map(([shape, query]) =>
+      ask(`a query of ${shape}`, `${path}?${query("a")}`, "application/json", "{}"),
+    ),
+    ask("very many hops", path, "application/json", "{}", { "sealpost-hops": LONG_HOPS }),
+  ];
 }

@@ -73,6 +73,9 @@ export const DOOR_BODIES: readonly (readonly [type: string, name: string, body: 
 
 const longQuery = (part: string) => filled(part, QUERY_LENGTH);
 
+/** Of the header that counts deliveries. */
+export const LONG_HOPS = longQuery("1,");
+
 /** What stands for one parameter of a query, or for an id in a path. */
 export const QUERY_VALUES: Readonly<Record<string, string>> = {
   "a text": longQuery("x"),
@@ -95,5 +98,9 @@ export const QUERIES: Readonly<Record<string, (name: string) => string>> = {
       .slice(0, QUERY_LENGTH),
   ampersands: () => longQuery("&"),
   "equals signs": () => longQuery("="),
+  "broken escapes": () => longQuery("%&"),
+  "short names": () => longQuery("a&"),
+  "as many names as are let in": () =>
+    `${numbered(99, (at) => `k${at}&`).join("")}a=${filled("%41+=", 7000)}`,
   brackets: (name) => longQuery(`${name}[]=1&`),
 };

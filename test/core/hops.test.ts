@@ -2,8 +2,8 @@
  * A loop through another service ends: each delivery tells how many have led to it, and the door takes no
  * more than a few.
  */
-import { expect, test } from "bun:test";
-import { HOPS_HEADER } from "../../src/core/hops.ts";
+import { expect, spyOn, test } from "bun:test";
+import { HOPS_HEADER, readHops } from "../../src/core/hops.ts";
 import { limit } from "../../src/core/limits.ts";
 import { startApp } from "../kit/app.ts";
 import { Receiver } from "../kit/receiver.ts";
@@ -60,4 +60,10 @@ test("whoever publishes what came out of a delivery says so by the same header",
   expectProblem(await publish("/v1/events/batch", { events: [event] }, beyond), 508, "loop_detected");
   for (const hops of [`1, ${beyond}`, "9".repeat(7), "9".repeat(400)])
     expectProblem(await publish("/v1/events", event, hops), 508, "loop_detected");
+});
+
+test("of very many counts in the header the first twenty are read", () => {
+  using parsed = spyOn(RegExp.prototype, "test");
+  expect(readHops(new Headers({ [HOPS_HEADER]: `2, 9,${"1,".repeat(7000)}3` }))).toBe(9);
+  expect(parsed).toHaveBeenCalledTimes(20);
 });

@@ -1,4 +1,5 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
+import { limit } from "../../src/core/limits.ts";
 import { isAnySame, isSame } from "../../src/inbound/digest.ts";
 import type { InboundRequest, Reception, SourceMaterial } from "../../src/inbound/provider.ts";
 import { findProvider } from "../../src/inbound/providers.ts";
@@ -72,6 +73,20 @@ describe("service", () => {
     expect(await knock(`token=${encodeURIComponent(TOKEN)}`)).toEqual(inBoth);
     expect(await knock(`a=1&x-service-token=${TOKEN}`)).toEqual(inBoth);
     expect((await knock(`token=another&env=live`)).kind).toBe("event");
+  });
+
+  test("reads the query of a request once, and one that is too long never", async () => {
+    const reads = async (query: string, token: string, judge = service) => {
+      const request = requestOf({ url: `${SOURCE_URL}?${query}`, headers: { "x-service-token": token } });
+      const read = spyOn(request.query, Symbol.iterator);
+      await judge({ ...request, body: new TextEncoder().encode("{}") });
+      return read.mock.calls.length;
+    };
+    const unknown = (request: InboundRequest) => refuseUnknownSource("src_1", request);
+    const long = "a&".repeat(limit("queryPartsMax"));
+    expect([await reads("a=1", "wrong"), await reads("a=1", TOKEN)]).toEqual([1, 1]);
+    expect([await reads("a=1", "", unknown), await reads(long, "", unknown)]).toEqual([1, 0]);
+    expect([await reads(long, "wrong"), await reads(long, TOKEN)]).toEqual([0, 0]);
   });
 
   test("without an id every request is an event of its own", async () => {

@@ -1,5 +1,13 @@
 import { limit } from "../../core/limits.ts";
 
+/** A request counts once more for each so many characters of its address, as they are work. */
+const ADDRESS_PART = 1024;
+
+interface Waiting {
+  readonly weight: number;
+  readonly resolve: () => void;
+}
+
 /**
  * The requests that begin in one turn of the event loop. Of a connection Bun begins all that it has read, one
  * after the other, for as long as each is answered within the turn: 5 MB of them in a pipeline were one turn.
@@ -8,21 +16,26 @@ import { limit } from "../../core/limits.ts";
  */
 export class Arrivals {
   #begun = 0;
-  #waiting: (() => void)[] = [];
+  #waiting: Waiting[] = [];
   #isScheduled = false;
 
   /** `schedule` runs what it gets when the loop comes round. */
   constructor(private readonly schedule: (next: () => void) => void = setImmediate) {}
 
   /** Null where a request may begin at once; else what resolves in the turn in which it may. */
-  begin(): Promise<void> | null {
-    this.#count();
-    if (this.#begun <= limit("requestsPerTurnMax") && this.#waiting.length === 0) return null;
-    return new Promise((resolve) => this.#waiting.push(resolve));
+  begin(addressLength: number): Promise<void> | null {
+    const weight = 1 + Math.floor(addressLength / ADDRESS_PART);
+    const isFull = this.#isFull || this.#waiting.length > 0;
+    this.#count(weight);
+    return isFull ? new Promise((resolve) => this.#waiting.push({ weight, resolve })) : null;
   }
 
-  #count(): void {
-    this.#begun++;
+  get #isFull(): boolean {
+    return this.#begun >= limit("requestsPerTurnMax");
+  }
+
+  #count(weight: number): void {
+    this.#begun += weight;
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     this.schedule(() => this.#endTurn());
@@ -31,9 +44,8 @@ export class Arrivals {
   #endTurn(): void {
     this.#isScheduled = false;
     this.#begun = 0;
-    for (const resolve of this.#waiting.splice(0, limit("requestsPerTurnMax"))) {
-      this.#count();
-      resolve();
-    }
+    let due = 0;
+    for (; due < this.#waiting.length && !this.#isFull; due++) this.#count(this.#waiting[due]?.weight ?? 1);
+    for (const { resolve } of this.#waiting.splice(0, due)) resolve();
   }
 }

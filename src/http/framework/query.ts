@@ -1,5 +1,7 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
-import type { Fault } from "../../core/errors.ts";
+import { type Fault, FAULTS_MAX } from "../../core/errors.ts";
+import { limit } from "../../core/limits.ts";
+import { hasLongQuery } from "../../core/long-query.ts";
 import { compileValidator } from "./validate.ts";
 
 interface QueryResult {
@@ -11,6 +13,10 @@ interface QueryResult {
 export type QueryReader = (url: string) => QueryResult;
 
 const NOTHING: QueryResult = { values: {}, faults: [] };
+const LONG: Fault = {
+  pointer: "",
+  detail: `Expected a query of at most ${limit("queryPartsMax")} parameters and ${limit("queryLengthMax")} characters.`,
+};
 
 /** Compiles the parameters of a route; an unknown or repeated parameter is a fault. */
 export function compileQuery(schema: TObject): QueryReader {
@@ -19,6 +25,7 @@ export function compileQuery(schema: TObject): QueryReader {
   return (url) => {
     const mark = url.indexOf("?");
     if (mark === -1 && nothing) return nothing;
+    if (hasLongQuery(url)) return { values: {}, faults: [LONG] };
     const { values, faults } = readParameters(mark === -1 ? "" : url.slice(mark + 1), schema);
     return { values, faults: [...faults, ...validate(values).map(namedAfterParameter)] };
   };
@@ -32,9 +39,12 @@ function readParameters(
   const faults: Fault[] = [];
   for (const part of query.split("&")) {
     if (part === "") continue;
-    const [rawName = "", ...rest] = part.split("=");
+    // No more of them are told.
+    if (faults.length === FAULTS_MAX) break;
+    const mark = part.indexOf("=");
+    const rawName = mark === -1 ? part : part.slice(0, mark);
     const name = decode(rawName);
-    const text = decode(rest.join("="));
+    const text = mark === -1 ? "" : decode(part.slice(mark + 1));
     if (name === null || text === null) {
       faults.push({ pointer: name ?? rawName, detail: "This is not valid percent-encoding of UTF-8." });
     } else if (name in values) {

@@ -67,7 +67,7 @@ class BunServer implements HttpServer {
   }
 
   private receive(request: Request): Response | Promise<Response> {
-    const turn = this.arrivals.begin();
+    const turn = this.arrivals.begin(request.url.length);
     return turn === null ? this.app.fetch(request) : turn.then(() => this.app.fetch(request));
   }
 

@@ -1,4 +1,5 @@
 import { notFound } from "../../core/errors.ts";
+import { hasLongQuery } from "../../core/long-query.ts";
 import { buildPortal, type PortalFile } from "../../platform/portal-build.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
@@ -23,6 +24,8 @@ interface ReadyFile {
 
 /** The better one first. */
 const ENCODINGS = ["br", "gzip"] as const;
+/** Of those that a browser says it takes, so many are read; it names some five. */
+const CODINGS_MAX = 20;
 
 const portalFiles = madeOnce(async () => {
   const { page, files } = await buildPortal();
@@ -84,7 +87,8 @@ async function servePage(origins: readonly string[], request: Request): Promise<
     "referrer-policy": "no-referrer",
     "cache-control": "no-cache",
   };
-  return { status: 200, body: dress(page, new URL(request.url).searchParams), headers };
+  const asked = hasLongQuery(request.url) ? new URLSearchParams() : new URL(request.url).searchParams;
+  return { status: 200, body: dress(page, asked), headers };
 }
 
 /** The look that the address asks for (src/portal/theme.ts) holds before the script runs. */
@@ -114,7 +118,7 @@ async function serve(file: ReadyFile, request: Request): Promise<Answer> {
     "cache-control": "public, max-age=31536000, immutable",
     vary: "accept-encoding",
   };
-  const taken = request.headers.get("accept-encoding")?.split(/[,;\s]+/) ?? [];
+  const taken = request.headers.get("accept-encoding")?.split(/[,;\s]+/, CODINGS_MAX) ?? [];
   const encoding = ENCODINGS.find((one) => taken.includes(one));
   if (encoding === undefined) return { status: 200, body: await file.plain(), headers };
   return { status: 200, body: file[encoding], headers: { ...headers, "content-encoding": encoding } };

@@ -49,6 +49,7 @@ export function inboundRequest(
   address: () => string,
   { method, headers, search, body }: Arrived,
 ): InboundRequest {
+  let query: URLSearchParams | null = null;
   return {
     method,
     headers,
@@ -57,7 +58,7 @@ export function inboundRequest(
       return search === "" ? address() : address().split("?")[0] + search;
     },
     get query() {
-      return search === "" ? NO_QUERY : new URLSearchParams(search);
+      return (query ??= search === "" ? NO_QUERY : new URLSearchParams(search));
     },
   };
 }

@@ -20,9 +20,14 @@ const CONTAINED_LENGTH_MIN = 8;
 /** Of the sums below; odd, and known to nobody. */
 const BASE = (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) | 1;
 
+/** A plus sign that was not encoded reads as a space: the two are one letter here. */
+function withPluses(text: string): string {
+  return text.replaceAll(" ", "+");
+}
+
 /** What is looked for: the secret, and as HTTP Basic has it. */
 function traitsOf(secret: string): Buffer[] {
-  return [secret, Buffer.from(secret).toString("base64")].map((text) => {
+  return [withPluses(secret), Buffer.from(secret).toString("base64")].map((text) => {
     const isWord = text.length < CONTAINED_LENGTH_MIN;
     return Buffer.from(isWord ? `\n${text}\n` : text);
   });
@@ -33,14 +38,17 @@ function traitsOf(secret: string): Buffer[] {
  * the lengths only, but where a sum is the same.
  */
 function isWithin(text: Buffer, part: Buffer): boolean {
+  const { length } = part;
+  if (text.length < length) return false;
   let [wanted, seen, power] = [0, 0, 1];
-  for (const byte of part) {
-    wanted = (Math.imul(wanted, BASE) + byte) | 0;
+  for (let at = 0; at < length; at++) {
+    wanted = (Math.imul(wanted, BASE) + (part[at] ?? 0)) | 0;
+    seen = (Math.imul(seen, BASE) + (text[at] ?? 0)) | 0;
     power = Math.imul(power, BASE);
   }
-  let found = 0;
-  for (let at = 0; at < text.length; at++) {
-    const left = Math.imul(power, text[at - part.length] ?? 0);
+  let found = Number(seen === wanted);
+  for (let at = length; at < text.length; at++) {
+    const left = Math.imul(power, text[at - length] ?? 0);
     seen = (Math.imul(seen, BASE) + (text[at] ?? 0) - left) | 0;
     found |= Number(seen === wanted);
   }
@@ -54,13 +62,13 @@ function isWithin(text: Buffer, part: Buffer): boolean {
  */
 export function isSecretInQuery({ request, material }: Arrival): boolean {
   const pairs = [...request.query];
+  if (pairs.length === 0) return false;
   const words = pairs.flat().join("\n");
-  // A plus sign that was not encoded reads as a space, and the end of a token may read as `=` before a value.
+  // The end of a token may read as `=` before a value.
   const joined = pairs.map((pair) => pair.join("=")).join("\n");
   // A secret that holds `&` is parted where it is read; the address has it whole.
-  const raw = pairs.length > 0 ? request.url.slice(request.url.indexOf("?") + 1) : "";
-  const spellings = [words, joined, raw].flatMap((text) => [text, text.replaceAll(" ", "+")]);
-  const text = Buffer.from(`\n${spellings.join("\n")}\n`);
+  const raw = request.url.slice(request.url.indexOf("?") + 1);
+  const text = Buffer.from(withPluses(`\n${words}\n${joined}\n${raw}\n`));
   return material.secrets.flatMap(traitsOf).filter((trait) => isWithin(text, trait)).length > 0;
 }
 
@@ -83,7 +91,8 @@ function verifyToken(
   const { secrets } = arrival.material;
   const expected = secrets.length > 0 ? secrets.map(wanted) : ["no secret was entered"];
   const isGenuine = isAnySame(expected, given.length > 0 ? given : [""]);
-  if (isSecretInQuery(arrival)) return refused("token_in_query");
+  // Of a request that is refused for something else it is asked where its reason is made.
+  if (isGenuine && isSecretInQuery(arrival)) return refused("token_in_query");
   if (given.length === 0) return refused("missing_header");
   if (secrets.length === 0) return refused("awaiting_secret");
   return isGenuine ? VERIFIED : refused("bad_signature");

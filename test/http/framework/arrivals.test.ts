@@ -10,33 +10,52 @@ const MAX = limit("requestsPerTurnMax");
 test("in a turn so many begin at once, the others in the next one, for one call of the loop a turn", async () => {
   const scheduled: (() => void)[] = [];
   const arrivals = new Arrivals((next) => scheduled.push(next));
-  const first = Array.from({ length: MAX }, () => arrivals.begin());
+  const first = Array.from({ length: MAX }, () => arrivals.begin(0));
   expect(new Set(first)).toEqual(new Set([null]));
   let begun = 0;
-  const late = [arrivals.begin(), arrivals.begin()].map((turn) => turn?.then(() => begun++));
+  const late = [arrivals.begin(0), arrivals.begin(0)].map((turn) => turn?.then(() => begun++));
   await Promise.resolve();
   expect([begun, scheduled.length]).toEqual([0, 1]);
 
   scheduled.pop()?.();
   await Promise.all(late);
-  expect([begun, late.length, arrivals.begin(), scheduled.length]).toEqual([2, 2, null, 1]);
+  expect([begun, late.length, arrivals.begin(0), scheduled.length]).toEqual([2, 2, null, 1]);
 });
 
 test("however many wait, so many begin in each turn, in their order", async () => {
   const scheduled: (() => void)[] = [];
   const arrivals = new Arrivals((next) => scheduled.push(next));
   const begun: number[] = [];
-  for (let nth = 0; nth < 3 * MAX + 1; nth++) void arrivals.begin()?.then(() => begun.push(nth));
+  for (let nth = 0; nth < 3 * MAX + 1; nth++) void arrivals.begin(0)?.then(() => begun.push(nth));
   const seen: number[] = [];
   while (scheduled.length > 0) {
     scheduled.pop()?.();
     // One that comes when others wait begins after them.
-    if (seen.length === 0) void arrivals.begin()?.then(() => begun.push(3 * MAX + 1));
+    if (seen.length === 0) void arrivals.begin(0)?.then(() => begun.push(3 * MAX + 1));
     await new Promise(setImmediate);
     seen.push(begun.length);
   }
   expect(seen).toEqual([MAX, 2 * MAX, 2 * MAX + 2, 2 * MAX + 2]);
   expect(begun).toEqual(begun.toSorted((a, b) => a - b));
+});
+
+test("a long address counts once more for each KiB, at once and among those that wait", async () => {
+  const scheduled: (() => void)[] = [];
+  const arrivals = new Arrivals((next) => scheduled.push(next));
+  const long = 9 * 1024;
+  let begun = 0;
+  for (let nth = 0; nth < MAX; nth++) {
+    const turn = arrivals.begin(long);
+    if (turn === null) begun++;
+    else void turn.then(() => begun++);
+  }
+  const seen = [begun];
+  for (let turns = 0; turns < 2; turns++) {
+    scheduled.pop()?.();
+    await new Promise(setImmediate);
+    seen.push(begun);
+  }
+  expect(seen).toEqual([MAX / 10, (2 * MAX) / 10, (3 * MAX) / 10]);
 });
 
 /** Counts the requests that begin between two turns of the loop: the most of any turn; and all. */

@@ -4,6 +4,9 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { expectProblem, startServer, type TestServer } from "../kit.ts";
 import { Type } from "@sinclair/typebox";
+import { FAULTS_MAX } from "../../../src/core/errors.ts";
+import { limit } from "../../../src/core/limits.ts";
+import { compileQuery } from "../../../src/http/framework/query.ts";
 import { compileValidator } from "../../../src/http/framework/validate.ts";
 import { testRoutes } from "../routes.ts";
 
@@ -327,6 +330,31 @@ describe("the query", () => {
       expect.arrayContaining(Object.entries(expected).map(([pointer, detail]) => ({ pointer, detail }))),
     );
     expect(reply.json.errors).toHaveLength(Object.keys(expected).length || 1);
+  });
+
+  test("of many broken parts is read no further than what is told of them; a longer one is not read", async () => {
+    const decodings = spyOn(globalThis, "decodeURIComponent");
+    const read = compileQuery(Type.Object({}, { additionalProperties: false }));
+    const seen = (query: string) => {
+      decodings.mockClear();
+      return [read(`http://a/?${query}`).faults.length, decodings.mock.calls.length];
+    };
+    try {
+      expect(seen("%&".repeat(limit("queryPartsMax") - 1))).toEqual([FAULTS_MAX, FAULTS_MAX]);
+      expect(seen("%&".repeat(limit("queryPartsMax")))).toEqual([1, 0]);
+      expect(seen("%".repeat(limit("queryLengthMax") + 1))).toEqual([1, 0]);
+    } finally {
+      decodings.mockRestore();
+    }
+  });
+
+  test("that is too long is one fault", async () => {
+    for (const query of ["a&".repeat(limit("queryPartsMax")), "x".repeat(limit("queryLengthMax") + 1)]) {
+      const reply = await server.send("GET", `/v1/query?${query}`);
+      expectProblem(reply, 422, "invalid_request");
+      const detail = "Expected a query of at most 100 parameters and 8192 characters.";
+      expect(reply.json.errors).toEqual([{ pointer: "", detail }]);
+    }
   });
 
   test("that lacks a required parameter is 422", async () => {

@@ -7,7 +7,7 @@ import { describe, expect, spyOn, test } from "bun:test";
 import examples from "@octokit/webhooks-examples";
 import { sign } from "@octokit/webhooks-methods";
 import Stripe from "stripe";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS, limit } from "../../../src/core/limits.ts";
 import { TurnQueue } from "../../../src/core/structures/turn-queue.ts";
 import { startApp } from "../../kit/app.ts";
 import { appForFile, receiverForFile } from "../../kit/for-file.ts";
@@ -279,6 +279,22 @@ describe("what is refused", () => {
     expect(counters.rejected).toMatchObject({ missing_header: 1, bad_signature: 2, token_in_query: 1 });
     expect(last?.reason).toBe("token_in_query");
     expect(Math.abs(Date.parse(last?.at ?? "") - Date.now())).toBeLessThan(60_000);
+  });
+
+  test("for a query that is too long looks the same whether there is a source or not", async () => {
+    const source = await createSource(app, "service");
+    const unknown = source.ingest_path.replace(/.{4}$/, "0000");
+    const headers = { "x-service-token": source.secret };
+    for (const query of ["a&".repeat(limit("queryPartsMax")), "x".repeat(limit("queryLengthMax") + 1)]) {
+      for (const path of [source.ingest_path, unknown]) {
+        const reply = await knock(app, `${path}?${query}`, "{}", headers);
+        expect([reply.status, reply.text]).toEqual([401, ""]);
+      }
+    }
+    expect((await readSource(app, source)).counters).toMatchObject({
+      accepted: 0,
+      rejected: { malformed: 2 },
+    });
   });
 
   test("is logged with its reason; neither token, path nor body ever is", async () => {

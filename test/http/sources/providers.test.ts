@@ -76,7 +76,7 @@ describe("checking a sample", () => {
   test("what no request to the door could carry is refused, before any scheme works on it", async () => {
     const { id, secret } = await createSource(app, "gitlab");
     const max = limit("sampleHeadBytesMax");
-    const url = (length: number) => "https://x.example.com/?".padEnd(length, "a&");
+    const url = (length: number) => "https://x.example.com/".padEnd(length, "a&");
     const sample = { headers: { "x-gitlab-token": secret }, body: "{}" };
     const rest = Buffer.byteLength(`x-gitlab-token: ${secret}\r\n`);
     using hmac = spyOn(digest, "hmac");
@@ -89,6 +89,10 @@ describe("checking a sample", () => {
     const longest = await check(id, { ...sample, url: url(max - rest) });
     expect(longest.json as unknown).toEqual({ verified: true, reason: null });
     expect(hmac).toHaveBeenCalled();
+    hmac.mockClear();
+    const query = await check(id, { ...sample, url: url(max - rest - 1).replace("/a", "/?a") });
+    expect(query.json as unknown).toEqual({ verified: false, reason: "malformed" });
+    expect(hmac).not.toHaveBeenCalled();
   });
 });
 
