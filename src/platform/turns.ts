@@ -6,6 +6,9 @@ import type { Share, TurnParts } from "../core/structures/turn-queue.ts";
  */
 const SHARE_MS = 2;
 
+/** Of a share that is used up: it stays so. */
+const OVER = Number.POSITIVE_INFINITY;
+
 /**
  * A work's share of a turn of the loop: it ends soon after it began. Its second half is counted in processor
  * time: on a machine that is busy with others the clock goes on meanwhile, and work that stopped by it would
@@ -19,12 +22,13 @@ class BusyShare implements Share {
   #lookAt = performance.now() + SHARE_MS / 2;
 
   get isOver(): boolean {
+    if (this.#lookAt === OVER) return true;
     const now = performance.now();
     if (now < this.#lookAt) return false;
     const busy = busyMs();
     this.#busyAt ??= busy;
     const left = SHARE_MS / 2 - (busy - this.#busyAt);
-    this.#lookAt = now + left;
+    this.#lookAt = left > 0 ? now + left : OVER;
     return left <= 0;
   }
 }

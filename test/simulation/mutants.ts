@@ -58,8 +58,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "hourly numbers stay in memory a moment longer than they have been in the tables",
     file: "store/index/index.ts",
-    find: "if (this.#openPart) this.#gathered = this.#gathered.filter((part) => part !== this.#openPart);",
-    put: "const passed = this.#openPart;\n    if (passed) void this.store.write(() => {}).then(() => { this.#gathered = this.#gathered.filter((part) => part !== passed); });",
+    find: "if (this.#openSlice) this.#forget(this.#openSlice);",
+    put: "const passed = this.#openSlice;\n    if (passed) void this.store.write(() => {}).then(() => this.#forget(passed));",
   },
   {
     name: "an attempt that a cancelled delivery was still making counts as its death",
@@ -130,8 +130,20 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a slice of the index is not remembered after a crash",
     file: "store/index/recovery.ts",
-    find: "const mark = data.index.mark;",
-    put: "const mark = data.store.keys.last;",
+    find: "const { mark, cutOff } = data.index;",
+    put: "const { cutOff } = data.index;\n  const mark = data.store.keys.last;",
+  },
+  {
+    name: "numbers that were written down before a crash cut off the others are counted again",
+    file: "store/index/recovery.ts",
+    find: "const isCounted = cutOff !== null && row.id <= cutOff.to && endpointId <= cutOff.endpointId;",
+    put: "const isCounted = false;",
+  },
+  {
+    name: "what was cut off is written down together with what came later",
+    file: "store/index/recovery.ts",
+    find: "data.index.separate(cutOff.to);",
+    put: "",
   },
   {
     name: "order is given up while an outcome is on its way to the disk",

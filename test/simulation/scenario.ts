@@ -27,6 +27,7 @@ const SMALL = {
   fanoutSliceRows: [1, 4],
   sliceRows: [1, 2],
   indexSliceRows: [1, 3],
+  hourSliceRows: [2, 5],
   planWaitingEventsMax: [1, 3],
   labelsCachedMax: [1, 3],
   headsCachedMax: [1, 2],

@@ -1,10 +1,6 @@
+import { limit } from "../../core/limits.ts";
 import { bucketOf, emptyNumbers, type HourNumbers } from "../counts/hours.ts";
 
-/**
- * Hourly numbers that one transaction adds: 7 µs each, and 40 where memory is slow, of as many endpoints as
- * many pages.
- */
-const HOURS_AT_ONCE = 64;
 const HOUR_MS = 3_600_000;
 
 /** One attempt, for the hourly numbers. */
@@ -23,10 +19,12 @@ export interface StatDelta {
 export type Death = Pick<StatDelta, "endpointId" | "projectId" | "at">;
 
 /** Of an endpoint, by hour. */
-interface Tallied {
+export interface Tallied {
   projectId: number;
   hours: Map<number, HourNumbers>;
 }
+
+export type HoursSlice = [endpointId: number, tallied: Tallied][];
 
 /** Rows that stand in lists no more. */
 export class Removed {
@@ -51,10 +49,7 @@ export class Removed {
   }
 }
 
-/**
- * What was gathered from one moment to another. Its hourly numbers are written in one transaction, with its
- * last key as the mark.
- */
+/** What was gathered from one moment to another. */
 export class Gathering {
   /** By list, ascending, as keys only grow. */
   readonly entries = new Map<number, number[]>();
@@ -63,14 +58,8 @@ export class Gathering {
   /** The largest key that this comes from. */
   lastKey = 0;
   size = 0;
-  #hours = 0;
   /** Entries that left it. */
   readonly left = new Removed();
-
-  /** True where more has to go into the next one. */
-  get isFull(): boolean {
-    return this.#hours >= HOURS_AT_ONCE;
-  }
 
   addEntry(list: number, id: number): void {
     const ids = this.entries.get(list);
@@ -112,10 +101,25 @@ export class Gathering {
     }
     const hour = Math.floor(tally.at / HOUR_MS);
     let numbers = tallied.hours.get(hour);
-    if (!numbers) {
-      tallied.hours.set(hour, (numbers = emptyNumbers()));
-      this.#hours++;
-    }
+    if (!numbers) tallied.hours.set(hour, (numbers = emptyNumbers()));
     return numbers;
+  }
+
+  /**
+   * Its hourly numbers in slices for a transaction each, by the keys of their endpoints, ascending; at least
+   * one.
+   */
+  slices(): HoursSlice[] {
+    const slices: HoursSlice[] = [[]];
+    let hours = 0;
+    for (const one of [...this.tallied].sort(([a], [b]) => a - b)) {
+      if (hours >= limit("hourSliceRows")) {
+        slices.push([]);
+        hours = 0;
+      }
+      slices.at(-1)?.push(one);
+      hours += one[1].hours.size;
+    }
+    return slices;
   }
 }

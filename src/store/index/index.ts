@@ -1,7 +1,7 @@
 import { limit } from "../../core/limits.ts";
 import { addNumbers, emptyNumbers, type Hour, type HourNumbers, Hours } from "../counts/hours.ts";
 import { Entries, rowsOf } from "./entries.ts";
-import { type Death, Gathering, type StatDelta, Removed } from "./gathering.ts";
+import { type Death, Gathering, type HoursSlice, type StatDelta, Removed } from "./gathering.ts";
 import { Labels } from "./labels.ts";
 import { Merge, NEWEST_FIRST, OLDEST_FIRST, type Order } from "../merge.ts";
 import type { BatchPart, Store } from "../store.ts";
@@ -30,13 +30,13 @@ export class Index implements BatchPart {
   #openTallies: StatDelta[] = [];
   #openDeaths: Death[] = [];
   #openKey = 0;
-  /** What the running transaction has written down whole. */
-  #openPart: Gathering | null = null;
+  /** What the running transaction has written down: of a gathering, numbers of these endpoints. */
+  #openSlice: Counted | null = null;
   /** Committed and not written down yet, oldest first; the last one grows. */
   #gathered = [new Gathering()];
   #isWriting = false;
   #running = Promise.resolve();
-  readonly #setMark;
+  readonly #set;
 
   readonly #entries: Entries;
 
@@ -48,18 +48,35 @@ export class Index implements BatchPart {
     this.#entries = new Entries(store);
     this.hours = new Hours(store);
     this.labels = new Labels(store);
-    this.#setMark = store.sqlite.prepare<void, [number]>(
-      "INSERT INTO meta (name, value) VALUES ('indexed', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+    this.#set = store.sqlite.prepare<void, [IndexMeta, number]>(
+      "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
     );
     store.addBatchPart(this);
   }
 
   /** The largest key whose entries and numbers are in the tables. */
   get mark(): number {
-    const row = this.store.sqlite
-      .query<{ value: number }, []>("SELECT value FROM meta WHERE name = 'indexed'")
-      .get();
-    return row?.value ?? 0;
+    return this.#get("indexed");
+  }
+
+  /**
+   * Where the writing down of numbers was cut off: those from the mark up to the key `to` are in the tables,
+   * of endpoints up to this one. Null where it was not.
+   */
+  get cutOff(): { to: number; endpointId: number } | null {
+    const to = this.#get("counting");
+    return to > this.mark ? { to, endpointId: this.#get("counted_endpoint") } : null;
+  }
+
+  #get(name: IndexMeta): number {
+    const sql = "SELECT value FROM meta WHERE name = ?";
+    return this.store.sqlite.query<{ value: number }, [IndexMeta]>(sql).get(name)?.value ?? 0;
+  }
+
+  /** All up to this key is gathered; what is added from now on is written down behind it. */
+  separate(reached: number): void {
+    this.#last().lastKey = reached;
+    this.#gathered.push(new Gathering());
   }
 
   /** Inside a write: the row with this key stands in each of `lists`. */
@@ -105,7 +122,7 @@ export class Index implements BatchPart {
   countAttemptsBelowMark(tallies: readonly StatDelta[]): void {
     const gathered = new Gathering();
     for (const tally of tallies) gathered.addTally(tally);
-    this.#addHours(gathered);
+    this.#addHours(gathered.tallied);
   }
 
   /**
@@ -121,11 +138,11 @@ export class Index implements BatchPart {
     const gathered = new Gathering();
     for (const death of this.#openDeaths) gathered.addDeath(death);
     this.#openDeaths = [];
-    this.#addHours(gathered);
+    this.#addHours(gathered.tallied);
   }
 
   reset(): void {
-    this.#openPart = null;
+    this.#openSlice = null;
     this.#openDeaths = [];
     this.#openEntries = [];
     if (!this.#openRemoved.isEmpty) this.#openRemoved = new Removed();
@@ -134,8 +151,8 @@ export class Index implements BatchPart {
 
   done(): void {
     // At once with the commit, as from then on the tables have it: a reader would count it twice.
-    if (this.#openPart) this.#gathered = this.#gathered.filter((part) => part !== this.#openPart);
-    this.#openPart = null;
+    if (this.#openSlice) this.#forget(this.#openSlice);
+    this.#openSlice = null;
     this.#gatherOpen();
     // Also what came and went in the meantime: it would be written down of a row that is gone.
     for (const [list, id] of this.#openRemoved.pairs())
@@ -143,22 +160,25 @@ export class Index implements BatchPart {
     this.reset();
   }
 
+  #forget({ part, slice, isLast }: Counted): void {
+    for (const [endpointId] of slice) part.tallied.delete(endpointId);
+    if (isLast) this.#gathered = this.#gathered.filter((one) => one !== part);
+  }
+
   #gatherOpen(): void {
     if (this.#openEntries.length === 0 && this.#openTallies.length === 0) return;
-    const gathering = this.#open();
+    const gathering = this.#last();
     const entries = this.#openEntries;
     for (let at = 0; at < entries.length; at += 2) gathering.addEntry(entries[at] ?? 0, entries[at + 1] ?? 0);
     for (const tally of this.#openTallies) gathering.addTally(tally);
     gathering.lastKey = this.#openKey;
   }
 
-  /** Where a transaction goes: the last gathering, unless that is full. */
-  #open(): Gathering {
-    const last = this.#gathered.at(-1);
-    if (last && !last.isFull) return last;
-    const next = new Gathering();
-    this.#gathered.push(next);
-    return next;
+  /** Where a transaction goes. */
+  #last(): Gathering {
+    const last = this.#gathered.at(-1) ?? new Gathering();
+    if (this.#gathered.length === 0) this.#gathered.push(last);
+    return last;
   }
 
   /** Newest first, over several lists together. */
@@ -289,7 +309,9 @@ export class Index implements BatchPart {
         for (const [list, ids] of chunk) this.#putDown(part, list, ids);
       }, true);
     }
-    await this.store.write(() => this.#pass(part), true);
+    const slices = part.slices();
+    for (const [at, slice] of slices.entries())
+      await this.store.write(() => this.#count(part, slice, at === slices.length - 1), true);
   }
 
   /** Inside a write: without what was removed since, in this very transaction too. */
@@ -299,19 +321,24 @@ export class Index implements BatchPart {
     if (still.length > 0) this.#entries.put(list, still);
   }
 
-  /** Inside a write: the mark passes what was gathered. */
-  #pass(part: Gathering): void {
-    // Numbers are added, not set: they and the mark go together, once. Entries before it may be
-    // written twice.
-    this.#addHours(part);
-    this.#setMark.run(part.lastKey);
-    this.#openPart = part;
+  /**
+   * Inside a write: numbers are added, not set, so how far that has come goes with them; entries may be
+   * written twice. With the last slice the mark passes what was gathered.
+   */
+  #count(part: Gathering, slice: HoursSlice, isLast: boolean): void {
+    this.#addHours(slice);
+    if (isLast) this.#set.run("indexed", part.lastKey);
+    else {
+      this.#set.run("counting", part.lastKey);
+      this.#set.run("counted_endpoint", slice.at(-1)?.[0] ?? 0);
+    }
+    this.#openSlice = { part, slice, isLast };
   }
 
   /** To the endpoints, and once for each hour to their projects. */
-  #addHours({ tallied }: Gathering): void {
+  #addHours(slice: Iterable<HoursSlice[number]>): void {
     const projects = new Map<number, Map<number, HourNumbers>>();
-    for (const [endpointId, { projectId, hours }] of tallied) {
+    for (const [endpointId, { projectId, hours }] of slice) {
       const sums = projects.get(projectId) ?? new Map<number, HourNumbers>();
       projects.set(projectId, sums);
       for (const [hour, numbers] of hours) {
@@ -326,6 +353,16 @@ export class Index implements BatchPart {
     }
   }
 }
+
+/** Of a gathering, numbers of some endpoints, ascending by their keys; perhaps of its last ones. */
+interface Counted {
+  part: Gathering;
+  slice: HoursSlice;
+  isLast: boolean;
+}
+
+/** Names of its numbers in `meta`. */
+type IndexMeta = "indexed" | "counting" | "counted_endpoint";
 
 type ListRow = [list: number, ids: readonly number[]];
 

@@ -41,11 +41,21 @@ type Gathering = [key: number, gather: () => void];
 export async function recoverIndex(
   data: Pick<Data, "store" | "events" | "deliveries" | "index">,
 ): Promise<void> {
-  const mark = data.index.mark;
+  const { mark, cutOff } = data.index;
+  // In the order of their keys, as the mark moves along them.
+  const rows = [
+    ...eventsAbove(data, mark),
+    ...deliveriesAbove(data, mark),
+    ...attemptsAbove(data, mark),
+  ].sort(([a], [b]) => a - b);
+  if (cutOff !== null) {
+    await data.store.write(() => {
+      for (const [key, gather] of rows) if (key <= cutOff.to) gather();
+    });
+    data.index.separate(cutOff.to);
+  }
   await data.store.write(() => {
-    const rows = [...eventsAbove(data, mark), ...deliveriesAbove(data, mark), ...attemptsAbove(data, mark)];
-    // In the order of their keys, as the mark moves along them.
-    for (const [, gather] of rows.sort(([a], [b]) => a - b)) gather();
+    for (const [key, gather] of rows) if (key > (cutOff?.to ?? 0)) gather();
   });
   await data.index.writeDown();
 }
@@ -77,6 +87,7 @@ function deliveriesAbove(
  * (Index.countAttemptsBelowMark).
  */
 function attemptsAbove({ store, index }: Pick<Data, "store" | "index">, mark: number): Gathering[] {
+  const { cutOff } = index;
   const sql = `SELECT a.id, d.project_id, d.endpoint_id, a.started_at, a.outcome, a.trigger, a.duration_ms, a.dead_reason, (${IS_AGAIN}) AS is_again
     FROM attempt a JOIN delivery d ON d.id = a.delivery_id
     WHERE a.id > ? AND NOT (a.status_code IS NULL AND a.outcome IN (${OUTCOMES.indexOf("delivered")}, ${OUTCOMES.indexOf("handed_out")}))`;
@@ -89,6 +100,7 @@ function attemptsAbove({ store, index }: Pick<Data, "store" | "index">, mark: nu
       const dead = row.dead_reason !== null;
       const { project_id: projectId, endpoint_id: endpointId, started_at: at, duration_ms: durationMs } = row;
       const tally = { endpointId, projectId, at, delivered, failed, dead, durationMs };
-      return [row.id, () => index.countAttempt(row.id, tally)];
+      const isCounted = cutOff !== null && row.id <= cutOff.to && endpointId <= cutOff.endpointId;
+      return [row.id, () => (isCounted ? index.add(row.id, []) : index.countAttempt(row.id, tally))];
     });
 }

@@ -1,6 +1,7 @@
 /** What a start gathers again from the rows: as much as the process before it had counted. */
 import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { Cipher } from "../../../src/core/cipher.ts";
 import { openData } from "../../../src/store/data.ts";
 import { recoverIndex } from "../../../src/store/index/recovery.ts";
@@ -8,9 +9,11 @@ import { type Api, type Page, startApi } from "../../http/log-kit.ts";
 import { storeParts } from "../../kit/store-parts.ts";
 
 const NUMBERS = "SELECT sum(failed) AS failed, sum(dead) AS dead FROM stat";
+const ARRIVED = `SELECT (SELECT sum(delivered) FROM stat) AS ofEndpoints, (SELECT sum(delivered) FROM project_stat) AS ofProjects,
+  (SELECT count(*) FROM stat) AS endpoints`;
 
 /** The hourly numbers as the next process has them after a crash of this one. */
-async function afterCrash(api: Api) {
+async function afterCrash(api: Api, numbers = NUMBERS) {
   const file = api.data.store.sqlite.serialize();
   // A database in memory has no WAL: https://sqlite.org/fileformat.html#the_database_header
   file.set([1, 1], 18);
@@ -20,7 +23,7 @@ async function afterCrash(api: Api) {
     cell: "00",
   });
   await recoverIndex(data);
-  return sqlite.query(NUMBERS).get();
+  return sqlite.query(numbers).get();
 }
 
 /** An endpoint without retries, and an event to it whose attempt is under way until `answer` is called. */
@@ -68,3 +71,35 @@ test("a delivery that died with its endpoint while its last attempt ran is count
   await answer();
   expect(await afterCrash(api)).toEqual({ failed: 1, dead: 1 });
 });
+
+test.each([1, 2, 3])(
+  "numbers of which %i of 4 slices were written before a crash count once",
+  async (slices) => {
+    await using api = await startApi();
+    const usual = LIMITS.hourSliceRows.value;
+    (LIMITS.hourSliceRows as { value: number }).value = 1;
+    try {
+      const url = api.receiver.at("many", () => new Response());
+      for (let n = 0; n < 4; n++) await api.endpoint({ url });
+      const publish = async () => api.settled((await api.publish("a.b")).id, ["delivered"]);
+      await publish();
+      const { store, index } = api.data;
+      const write = store.write.bind(store);
+      // One write has the entries.
+      let left = 1 + slices;
+      using cut = spyOn(store, "write").mockImplementation((...asked) =>
+        left-- > 0 ? write(...asked) : Promise.reject(new Error("cut off")),
+      );
+      expect(await index.writeDown().catch(String)).toBe("Error: cut off");
+      cut.mockRestore();
+      expect(index.cutOff).not.toBeNull();
+      expect(await afterCrash(api, ARRIVED)).toEqual({ ofEndpoints: 4, ofProjects: 4, endpoints: 4 });
+      await publish();
+      expect(await afterCrash(api, ARRIVED)).toEqual({ ofEndpoints: 8, ofProjects: 8, endpoints: 4 });
+      await index.settle();
+      expect(store.sqlite.query(ARRIVED).get()).toEqual({ ofEndpoints: 8, ofProjects: 8, endpoints: 4 });
+    } finally {
+      (LIMITS.hourSliceRows as { value: number }).value = usual;
+    }
+  },
+);
