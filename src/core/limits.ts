@@ -486,6 +486,16 @@ export const LIMITS = {
     unit: "count",
     why: "Addresses of a name that are looked at, and tried where others refuse; whose name it is decides how many there are, and an answer of DNS has room for 4,000.",
   },
+  nameServersReadEveryMs: {
+    value: 5_000,
+    unit: "ms",
+    why: "How often `/etc/resolv.conf` is read while names are asked. No sooner are kept answers dropped, all at once, because a name had none: more often, one such name would have every other asked anew.",
+  },
+  nameOfSavedMs: {
+    value: 5_000,
+    unit: "ms",
+    why: "How long a request that saves an address waits for its name, which is then accepted like one that does not resolve: every attempt asks again. A server that is silent takes 25 s.",
+  },
   concurrencyDefault: { value: 10, unit: "count", why: "Enough for a fast receiver, gentle to a small one." },
   concurrencyMax: {
     value: 100,

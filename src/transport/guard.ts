@@ -8,14 +8,9 @@
 import type { NoAnswerCode } from "../core/attempt-error.ts";
 import { networkInterfaces } from "node:os";
 import { posix } from "node:path";
-import { dns } from "bun";
 import { limit } from "../core/limits.ts";
 import { type Address, isInside, isPublicAddress, parseAddress, requireCidr, unmapped } from "./addresses.ts";
-
-/** Finds all A and AAAA addresses of a name; rejects with an error that has a `code` (`ENOTFOUND`, …). */
-export interface Resolver {
-  resolve(host: string): Promise<string[]>;
-}
+import { isNotFound, type Resolver, systemResolver } from "./resolver.ts";
 
 /** `reason` is one sentence for a person; it never tells what a name resolved to. */
 type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
@@ -42,7 +37,7 @@ export interface Guard {
    * event. Asked at every attempt, too.
    */
   isSelf(url: Target): boolean;
-  /** Judges a URL when it is saved: `checkUrl`, then `pin`. A name that does not resolve is accepted. */
+  /** Judges a URL that is saved: `checkUrl`, then `pin`. A name that does not resolve in time is accepted. */
   checkDestination(text: string): Promise<UrlVerdict>;
 }
 
@@ -134,15 +129,15 @@ export function createGuard(options: GuardOptions): Guard {
     try {
       return vet(await resolver.resolve(host.name), port);
     } catch (error) {
-      return { kind: "unresolved", code: classifyDnsError(error) };
+      return { kind: "unresolved", code: isNotFound(error) ? "dns_not_found" : "dns_failed" };
     }
   }
 
   async function checkDestination(text: string): Promise<UrlVerdict> {
     const verdict = checkUrl(text);
     if (!verdict.ok) return verdict;
-    const address = await pin(verdict.url);
-    return address.kind === "blocked" ? { ok: false, reason: UNSAFE_DESTINATION } : verdict;
+    const address = await inTime(pin(verdict.url));
+    return address?.kind === "blocked" ? { ok: false, reason: UNSAFE_DESTINATION } : verdict;
   }
 
   return { checkUrl, pin, isSelf, checkDestination };
@@ -238,23 +233,11 @@ function findProblem(url: URL, text: string): string | null {
   return null;
 }
 
-/**
- * Asks the name servers of `/etc/resolv.conf`, after `/etc/hosts`, without a thread of its own. In the small
- * thread pool in which `node:dns`'s `lookup` waits, 300 names whose servers hang delay a good one by 20 s.
- *
- * Takes no time-out (Bun 1.4): of a server that does not answer it asks four times in 25 s, then fails.
- */
-export const systemResolver: Resolver = {
-  async resolve(host) {
-    const found = await dns.lookup(host, { backend: "c-ares" });
-    return found.map((entry) => entry.address);
-  },
-};
-
-/** Bun writes `DNS_ENOTFOUND` where node has `ENOTFOUND`. */
-function classifyDnsError(error: unknown): "dns_not_found" | "dns_failed" {
-  const code = error instanceof Error && "code" in error ? String(error.code).replace(/^DNS_/, "") : "";
-  return code === "ENOTFOUND" || code === "ENODATA" ? "dns_not_found" : "dns_failed";
+/** Null where a person would wait for the answer too long. */
+function inTime<T>(answer: Promise<T>): Promise<T | null> {
+  const { promise: tooLate, resolve: giveUp } = Promise.withResolvers<null>();
+  const timer = setTimeout(giveUp, limit("nameOfSavedMs"), null);
+  return Promise.race([answer, tooLate]).finally(() => clearTimeout(timer));
 }
 
 function interfaceAddresses(): string[] {

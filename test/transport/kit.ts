@@ -5,7 +5,8 @@
 import { NO_ANSWER_CODES } from "../../src/core/attempt-error.ts";
 import { expect } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { createGuard, type Resolver } from "../../src/transport/guard.ts";
+import { createGuard } from "../../src/transport/guard.ts";
+import type { Resolver } from "../../src/transport/resolver.ts";
 import {
   createTransport,
   type Transport,
