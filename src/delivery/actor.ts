@@ -242,10 +242,10 @@ export class EndpointActor<F extends Finding> {
     const isHeldByDisk = !this.parts.canRecord();
     // A delivery that is busy waits for nothing but its outcome, and that for the disk.
     if (this.#flights.has(id)) return isHeldByDisk && this.#flights.isRecording(id) ? "disk" : null;
-    const isBehind = this.endpoint.ordering === "fifo" && !this.#isFirst(id);
-    if (this.#gate() > now && due <= this.#gate()) return isBehind ? "order" : "backoff";
+    if (this.#gate() > now && due <= this.#gate()) return "backoff";
     if (due > now) return null;
-    if (isHeldByDisk || isBehind) return isHeldByDisk ? "disk" : "order";
+    if (isHeldByDisk) return "disk";
+    if (this.endpoint.ordering === "fifo" && !this.#isFirst(id)) return "order";
     if (this.#tokenAt(now) > now) return "rate_limit";
     // One probe at a time.
     if (this.#slotsTaken() >= this.#capacity())

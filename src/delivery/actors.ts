@@ -1,4 +1,4 @@
-import { gateOf, isTest, withoutWaits } from "../core/delivery.ts";
+import { gateOf, isTest } from "../core/delivery.ts";
 import type { Load, Waiting } from "../core/waiting.ts";
 import { limit } from "../core/limits.ts";
 import { type Pieces, piecewise } from "../core/structures/turn-queue.ts";
@@ -97,7 +97,7 @@ export class Actors {
     this.#pushedParts = this.#partsOfPushed();
     data.endpoints.onChange((endpoint) => {
       if (keepsOrder(endpoint)) this.dispatcher.bringAllOf(endpoint);
-      this.#actors.get(endpoint.id)?.update(endpoint);
+      this.#update(endpoint);
       if (endpoint.status === "deleted") this.#leaving.add(endpoint.id);
     });
     this.dispatcher = new Dispatcher({
@@ -323,11 +323,23 @@ export class Actors {
     const actor = this.#actors.get(endpointId);
     if (!(actor instanceof EndpointActor) || !this.isLeftAlone(endpointId)) return;
     actor.clearWaits();
+    this.#writeHealth(endpointId);
+  }
+
+  /** A move ends what was thought of the endpoint. An outcome on its way to the disk may say otherwise. */
+  #update(endpoint: Endpoint): void {
+    const actor = this.#actors.get(endpoint.id);
+    const before = actor?.currentHealth;
+    actor?.update(endpoint);
+    if (actor?.currentHealth !== before) this.#writeHealth(endpoint.id);
+  }
+
+  /** What its actor thinks of an endpoint, in the line of its project: behind outcomes that are in it. */
+  #writeHealth(endpointId: number): void {
     const { store, endpoints, health } = this.data;
-    // In the line of its project: behind the outcome of that answer.
     const projectId = endpoints.getAnyway(endpointId)?.projectId ?? null;
-    const clear = () => health.set(endpointId, withoutWaits(health.get(endpointId)));
-    store.unattended("end of a break", store.writeFor(projectId, clear, true));
+    const write = () => health.set(endpointId, this.#healthOf(endpointId));
+    store.unattended("health of an endpoint", store.writeFor(projectId, write, true));
   }
 
   /**
