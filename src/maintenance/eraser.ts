@@ -169,7 +169,11 @@ export class Eraser {
       const slices = begun.get(erasure.id) ?? this.#erase(erasure);
       begun.set(erasure.id, slices);
       const slice = await slices.next();
-      if (slice.done === true) continue;
+      if (slice.done === true) {
+        // As many may come while this runs as are done.
+        begun.delete(erasure.id);
+        continue;
+      }
       events += slice.value;
       await control.rest();
     }

@@ -15,7 +15,8 @@ export function inboundRoutes(
 ): AnyRoute[] {
   const { ids, wallNow, monotonic, onRejected, log, sources, sourceStats } = services;
   const count = sourceStats.count.bind(sourceStats);
-  const monitor = new SourceMonitor({ ids, wallNow, monotonic, onRejected, log, count });
+  const isThere = (id: number) => sources.get(id) !== undefined;
+  const monitor = new SourceMonitor({ ids, wallNow, monotonic, onRejected, log, count, isThere });
   sources.onDelete((id) => monitor.forget(id));
   const keys = openKeys(services);
   return [

@@ -35,6 +35,8 @@ interface Observed {
 type MonitorParts = Needs<"ids" | "wallNow" | "monotonic" | "onRejected" | "log"> & {
   /** For the hourly numbers, which outlive this run. */
   count: SourceStats["count"];
+  /** False where the source is deleted: a request that came before that may be on its way still. */
+  isThere: (sourceId: number) => boolean;
 };
 
 const SECOND_MS = 1000;
@@ -71,7 +73,7 @@ export class SourceMonitor {
   refuse(sourceId: number | null, reason: RefusalReason): void {
     const at = this.parts.wallNow();
     this.parts.onRejected(reason);
-    const observed = this.#of(sourceId ?? NO_SOURCE);
+    const observed = this.#of(sourceId !== null && this.parts.isThere(sourceId) ? sourceId : NO_SOURCE);
     observed.rejected.set(reason, (observed.rejected.get(reason) ?? 0) + 1);
     observed.lastRejected = { at, reason };
     if (sourceId !== null) this.parts.count(sourceId, reason, at);
@@ -95,9 +97,10 @@ export class SourceMonitor {
     this.#observed.delete(sourceId);
   }
 
+  /** Of a deleted source nothing is kept. */
   #of(sourceId: number): Observed {
     const observed = this.#observed.get(sourceId) ?? newObserved();
-    this.#observed.set(sourceId, observed);
+    if (sourceId === NO_SOURCE || this.parts.isThere(sourceId)) this.#observed.set(sourceId, observed);
     return observed;
   }
 

@@ -8,6 +8,7 @@ const ids = new IdCodec("00", new Uint8Array(16));
 
 let now = 0;
 let elapsed = 0;
+let isThere = true;
 let lines: Record<string, unknown>[] = [];
 let counts: [source: number, outcome: string, at: number][] = [];
 let monitor: SourceMonitor;
@@ -16,6 +17,7 @@ let told = Promise.withResolvers<void>();
 beforeEach(() => {
   now = Date.UTC(2026, 10, 21);
   elapsed = 0;
+  isThere = true;
   lines = [];
   counts = [];
   told = Promise.withResolvers();
@@ -23,6 +25,7 @@ beforeEach(() => {
     ids,
     wallNow: () => now,
     monotonic: () => elapsed,
+    isThere: () => isThere,
     onRejected: () => {},
     count: (...counted) => void counts.push(counted),
     log: (level, msg, fields) => {
@@ -74,6 +77,24 @@ describe("counters", () => {
     expect(monitor.counters(6).accepted).toBe(0);
     monitor.forget(SOURCE);
     expect(monitor.counters(SOURCE)).toMatchObject({ accepted: 0, lastRejected: null });
+  });
+
+  test("keep nothing of a request that was on its way when its source was deleted", () => {
+    const came = () => {
+      monitor.accept(SOURCE, false);
+      expect(waitOf(SOURCE, 10)).toBe(0);
+      for (let refused = 0; refused < 11; refused++) monitor.refuse(SOURCE, "bad_signature");
+    };
+    came();
+    isThere = false;
+    monitor.forget(SOURCE);
+    const before = lines.length;
+    came();
+    expect(lines).toHaveLength(before + 10);
+    // Whoever comes under its key begins anew: nothing stands there.
+    isThere = true;
+    const { accepted, rejected } = monitor.counters(SOURCE);
+    expect([accepted, rejected.size]).toEqual([0, 0]);
   });
 });
 
