@@ -176,8 +176,10 @@ export class Spreader {
     const untold = new Set<number>();
     let ordered = known;
     for (const [at, id] of endpoints.entries()) {
-      const endpoint = this.data.endpoints.getAnyway(id);
-      if (endpoint && keepsOrder(endpoint)) ordered = Math.max(ordered, at + 1);
+      const endpoint = this.data.endpoints.get(id);
+      // One that is deleted is sent nothing: it keeps no order.
+      if (endpoint === undefined) continue;
+      if (keepsOrder(endpoint)) ordered = Math.max(ordered, at + 1);
       else if (at < known) untold.add(id);
     }
     return { endpoints, asOf: this.data.endpoints.changes, ordered, untold };

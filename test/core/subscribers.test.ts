@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { compileFilter } from "../../src/core/filter/filter.ts";
 import { requirementsOf, valuesAt } from "../../src/core/filter/requirements.ts";
@@ -61,6 +61,25 @@ test("a long name is not kept once more for each field below it", () => {
   const places = requirementsOf({ data: { [long]: fields, [`${long}b`]: fields } }).map(({ place }) => place);
   expect(new Set(places).size).toBe(100);
   expect(Math.max(...places.map(({ length }) => length))).toBeLessThan(250);
+});
+
+test("a long name is hashed once for all fields below it, however deep they are", () => {
+  const long = "a".repeat(10_000);
+  const fields = Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`f${at}`, { g: at }]));
+  using hashed = spyOn(Bun.CryptoHasher.prototype, "update");
+  const found = requirementsOf({ data: { [long]: fields } });
+  expect(hashed.mock.calls.map(([text]) => (typeof text === "string" ? text.length : null))).toEqual([
+    10_006,
+  ]);
+  expect(new Set(found.map(({ place }) => place)).size).toBe(250);
+});
+
+test("no two paths have one place, also where a name looks like another's hash", () => {
+  const long = "a".repeat(10_000);
+  const place = requirementsOf({ [long]: { b: 1 } })[0]?.place ?? "";
+  const names = [long, place, place.slice(0, -2), "a/b", "a~1b", "a", "", "/"];
+  const source = Object.fromEntries(names.map((name) => [name, { b: 1, "": 2, "b/": { "": 3 } }]));
+  expect(new Set(requirementsOf(source).map((one) => one.place)).size).toBe(3 * names.length);
 });
 
 test("values are looked for in lists too, up to a number of them", () => {

@@ -308,3 +308,24 @@ test("lists are searched for an endpoint that comes to keep the order, and for n
   await endpoints.change(second.id, () => ({ ordering: "fifo" as const }));
   expect([searches.mock.calls.length, fanout.ordered]).toEqual([1, 2]);
 });
+
+test("of a list whose endpoints were deleted meanwhile no row is read, and those that are there keep the order", async () => {
+  await using it = await openTestData();
+  const { store, endpoints, fanouts } = it.data;
+  const made: Endpoint[] = [];
+  for (let n = 0; n < 5; n++) made.push(await it.endpoint({ ordering: "fifo" }));
+  const ids = made.map(({ id }) => id);
+  const asOf = endpoints.changes;
+  const left = await store.write(() => [0, 1, 3, 4].map((at) => endpoints.delete(ids[at] ?? 0)));
+  for (const endpoint of left) if (endpoint) endpoints.announce(endpoint);
+  using read = spyOn(endpoints, "getAnyway");
+  const { spreader } = heldSpreader(it);
+  const fanout = await store.write(() => {
+    const id = it.insertEvent(ids.length);
+    const list = { id, endpoints: ids, ordered: 0, asOf };
+    fanouts.insertList(list);
+    return fanouts.insert(it.project.id, id, id + 1, list);
+  });
+  await spreader.add(fanout, false);
+  expect([read.mock.calls.length, fanout.ordered]).toEqual([0, 3]);
+});

@@ -1,10 +1,10 @@
-import { isObject, type Json, type JsonObject, ownField } from "../json/value.ts";
+import { childPointer, isObject, type Json, type JsonObject, ownField } from "../json/value.ts";
 
 /** What has to stand at a path for a filter to hold: a necessary condition, by which filters are indexed. */
 export interface Requirement {
   path: readonly string[];
   value: string | number;
-  /** The path as one text, or its hash where that is long: made once, as indexes are made often. */
+  /** The path as one text, with a hash for what is long in it: made once, as indexes are made often. */
   place: string;
 }
 
@@ -14,32 +14,41 @@ export interface Requirement {
  */
 export function requirementsOf(source: Json): Requirement[] {
   const found: Requirement[] = [];
-  if (isObject(source)) collect(source, [], found);
+  if (isObject(source)) collect(source, TOP, found);
   return found;
 }
 
-function collect(object: JsonObject, path: readonly string[], found: Requirement[]): void {
+type At = Pick<Requirement, "path" | "place">;
+
+const TOP: At = { path: [], place: "" };
+
+function collect(object: JsonObject, at: At, found: Requirement[]): void {
   for (const [name, value] of Object.entries(object)) {
-    if (name === "$eq") note(value, path, found);
-    else if (name === "$and") for (const part of value as JsonObject[]) collect(part, path, found);
-    else if (!name.startsWith("$") && isObject(value)) collect(value, [...path, name], found);
-    else if (!name.startsWith("$")) note(value, [...path, name], found);
+    if (name === "$eq") note(value, at, found);
+    else if (name === "$and") for (const part of value as JsonObject[]) collect(part, at, found);
+    else if (!name.startsWith("$") && isObject(value)) collect(value, below(at, name), found);
+    else if (!name.startsWith("$")) note(value, below(at, name), found);
   }
 }
 
 /** Other values are shared by too many to tell filters apart. */
-function note(value: Json, path: readonly string[], found: Requirement[]): void {
-  if (typeof value === "string" || typeof value === "number")
-    found.push({ path, value, place: placeOf(path) });
+function note(value: Json, at: At, found: Requirement[]): void {
+  if (typeof value === "string" || typeof value === "number") found.push({ ...at, value });
 }
 
 const PLACE_LENGTH_MAX = 200;
 
-/** A long name stands in the path of each field below it, of which a filter may have hundreds. */
-function placeOf(path: readonly string[]): string {
-  const text = JSON.stringify(path);
-  if (text.length <= PLACE_LENGTH_MAX) return text;
-  return new Bun.CryptoHasher("sha256").update(text).digest("base64");
+/**
+ * A long name stands in the path of each field below it, of which a filter may have hundreds: it is hashed
+ * once for all of them. Only a hash begins with "#", so that no path is taken for another's.
+ */
+function below({ path, place }: At, name: string): At {
+  const text = childPointer(place, name);
+  return { path: [...path, name], place: text.length <= PLACE_LENGTH_MAX ? text : `#${hashOf(text)}` };
+}
+
+function hashOf(text: string): string {
+  return new Bun.CryptoHasher("sha256").update(text).digest("hex");
 }
 
 /** More values are not worth an index. */

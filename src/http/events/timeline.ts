@@ -156,7 +156,10 @@ async function attemptsOf(
   return found;
 }
 
-/** The first of an event's notes above a key. */
+/**
+ * The first of an event's notes above a key. A delivery may have very many, as each replay adds one: others
+ * have their turn before each delivery, of which none is read that comes after all that can be shown.
+ */
 async function notesOf(
   { eventDeliveries, notes }: Needs<"eventDeliveries" | "notes">,
   { id }: Event,
@@ -167,8 +170,11 @@ async function notesOf(
   if (visible === null) return notes.ofEvent(id, after, PAGE_MAX + 1, turns);
   let found: Note[] = [];
   for await (const slice of eventDeliveries.slices(id, turns, visible)) {
-    for (const sent of eventDeliveries.pick(id, slice))
-      found = firstOf(found, notes.ofDelivery(sent, after, PAGE_MAX + 1));
+    for (const sent of eventDeliveries.pick(id, slice)) {
+      await turns.giveWay();
+      const more = notes.ofDelivery(sent, after, PAGE_MAX + 1, found[PAGE_MAX]?.id);
+      if (more.length > 0) found = firstOf(found, more);
+    }
   }
   return found;
 }

@@ -3,6 +3,7 @@ import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { EndedAs } from "../../core/delivery.ts";
 import type { note } from "../log-schema.ts";
 import { bound } from "../bound.ts";
+import { KEY_MAX } from "./children.ts";
 import type { Sent } from "./event-deliveries.ts";
 import type { Store } from "../store.ts";
 
@@ -34,9 +35,9 @@ export class Notes {
       `SELECT n.id, n.delivery_id, endpoint_id, n.kind, n.detail FROM note n LEFT JOIN delivery d ON d.id = n.delivery_id
        WHERE n.event_id = ${bound(1)} AND n.id > ${bound(2)} ORDER BY n.id LIMIT ${bound(3)}`,
     );
-    this.#ofDelivery = store.sqlite.prepare<NoteRow, [number, number, number, number]>(
+    this.#ofDelivery = store.sqlite.prepare<NoteRow, [number, number, number, number, number]>(
       `SELECT id, delivery_id, ${bound(4)} AS endpoint_id, kind, detail FROM note
-       WHERE delivery_id = ${bound(1)} AND id > ${bound(2)} ORDER BY id LIMIT ${bound(3)}`,
+       WHERE delivery_id = ${bound(1)} AND id > ${bound(2)} AND id < ${bound(5)} ORDER BY id LIMIT ${bound(3)}`,
     );
   }
 
@@ -51,9 +52,9 @@ export class Notes {
     this.#insert.run(this.store.takeKey(), eventId, deliveryId, NOTE_KINDS.indexOf(kind), detail);
   }
 
-  /** Of one delivery, oldest first, above the key `after`. */
-  ofDelivery({ id, endpointId }: Sent, after: number, count: number): Note[] {
-    return this.#ofDelivery.all(id, after, count, endpointId).flatMap(toNote);
+  /** Of one delivery, oldest first, above the key `after` and below `before`. */
+  ofDelivery({ id, endpointId }: Sent, after: number, count: number, before = KEY_MAX): Note[] {
+    return this.#ofDelivery.all(id, after, count, endpointId, before).flatMap(toNote);
   }
 
   /**

@@ -1,5 +1,5 @@
 /** The timeline of an event, as it follows from attempts and notes. */
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, spyOn, test } from "bun:test";
 import { limit, LIMITS } from "../../../src/core/limits.ts";
 import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
 import { apiForFile, expectRefusal, type Page } from "../log-kit.ts";
@@ -312,6 +312,35 @@ test.each([null, "anna"])("of a wide event is read from some deliveries at a tim
     const isCounted = token === null && path.startsWith("/v1/events?external_id");
     expect([path, many - few >= 4]).toEqual([path, !isCounted]);
   }
+});
+
+test("a portal token's page reads few notes beyond those it shows, and others have their turn before each delivery", async () => {
+  const count = 20;
+  const url = api.receiver.url("noted");
+  for (let n = 0; n < count; n++)
+    await api.endpoint({ url, eventTypes: ["noted"], consumerId: "anna", status: "paused" });
+  const { id } = await api.publish("noted", { consumer_id: "anna" });
+  const { deliveries, ids, notes, store } = api.data;
+  const eventId = ids.decode("evt", id) ?? 0;
+  const sent = Array.from({ length: count }, (_, n) => eventId + 1 + n);
+  expect(sent.map((key) => deliveries.get(key)?.eventId)).toEqual(sent.map(() => eventId));
+  for (let n = 0; n < 1001; n += 91)
+    await store.write(() => {
+      for (let of = n; of < n + 91; of++) for (const key of sent) notes.add(eventId, key, "replayed");
+    });
+  let rows = 0;
+  const read = notes.ofDelivery.bind(notes);
+  using spied = spyOn(notes, "ofDelivery").mockImplementation((...args) => {
+    const found = read(...args);
+    rows += found.length;
+    return found;
+  });
+  const path = `/v1/events/${id}/timeline`;
+  const [page, given] = await withTurns(() => api.get<Page<Entry>>(path, "anna"));
+  expect([spied.mock.calls.length, given > count, rows < 5 * 1001]).toEqual([count, true, true]);
+  expect(page).toEqual(await api.get<Page<Entry>>(path));
+  const cursor = `?cursor=${page.next_cursor}`;
+  expect(await api.get<Page<Entry>>(path + cursor, "anna")).toEqual(await api.get(path + cursor));
 });
 
 test("a portal token's turns are as many however many of the project's endpoints got the event too", async () => {

@@ -27,6 +27,7 @@ test("an event has its notes in the order in which they were made, each with the
     notes.filter(({ deliveryId }) => deliveryId === one),
   );
   expect(it.data.notes.ofDelivery(sent, notes[0]?.id ?? 0, 1)).toEqual(notes.slice(2, 3));
+  expect(it.data.notes.ofDelivery(sent, 0, 100, notes[2]?.id)).toEqual(notes.slice(0, 1));
   const keys = notes.map(({ id }) => id);
   expect(keys).toEqual(keys.toSorted((a, b) => a - b));
 });
