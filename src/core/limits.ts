@@ -537,9 +537,13 @@ export const LIMITS = {
   queuedTotalMax: {
     value: 200_000,
     unit: "count",
-    why: "What all actors hold together before each keeps only a head.",
+    why: "What all actors hold together before each keeps only a head. They come to twice that at most, and one for each endpoint.",
   },
-  actorQueueHead: { value: 64, unit: "count", why: "What an actor holds when all together hold too much." },
+  actorQueueHead: {
+    value: 64,
+    unit: "count",
+    why: "What an actor holds when all together hold `queuedTotalMax`; fewer the more they hold, and one at twice that.",
+  },
   dispatchWaitingMax: {
     value: 5000,
     unit: "count",

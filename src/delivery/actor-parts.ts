@@ -102,8 +102,6 @@ export interface ActorParts<F extends Finding> {
   isTurnOver(): boolean;
   /** False while the disk takes nothing: an outcome that cannot be recorded must not come about. */
   canRecord(): boolean;
-  /** True where the actors together hold few enough to take more than a head each. */
-  isRoomy(): boolean;
   /** True where the account is suspended: nothing of it is sent, whatever its endpoints say. */
   isSuspended(projectId: number): boolean;
   /** Goes on without anybody who waits; a failure is told. */

@@ -134,7 +134,6 @@ export class Actors {
       record: (settlement) => this.parts.recorder.record(settlement),
       isTurnOver: () => this.data.store.turns.isOver,
       canRecord: () => this.data.store.writable,
-      isRoomy: () => this.#totals.deliveries < limit("queuedTotalMax"),
       isSuspended: (projectId) => this.data.tenants.isSuspended(projectId),
       unattended: (work, running) => this.data.store.unattended(work, running),
     };

@@ -9,7 +9,7 @@ import { Queue } from "./queue.ts";
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** What the backlog needs of its actor's parts. */
-export interface BacklogParts extends Pick<ActorParts<Finding>, "totals" | "isRoomy"> {
+export interface BacklogParts extends Pick<ActorParts<Finding>, "totals"> {
   rows: Omit<DeliveryRows, "dispose">;
 }
 
@@ -47,7 +47,17 @@ export class Backlog {
 
   /** False where one more has to be parked. */
   get hasRoom(): boolean {
-    return this.#queue.size < (this.parts.isRoomy() ? limit("actorQueueMax") : limit("actorQueueHead"));
+    return this.size < this.#sizeMax;
+  }
+
+  /**
+   * Less the more all queues hold together, which come to twice `queuedTotalMax` at most, and one for each
+   * endpoint.
+   */
+  get #sizeMax(): number {
+    const fullness = this.parts.totals.deliveries / limit("queuedTotalMax");
+    if (fullness < 1) return limit("actorQueueMax");
+    return Math.max(1, Math.floor(limit("actorQueueHead") * (2 - fullness)));
   }
 
   /** The first delivery in memory. */
@@ -171,10 +181,13 @@ export class Backlog {
     const { head } = this;
     if (this.#parkedFrom === NEVER || (head && this.#orderOf(head) <= this.#parkedFrom)) return;
     if (this.endpoint.ordering === "none" && this.#parkedFrom > now) return;
-    const count = this.#queue.size + this.flights.size + limit("actorRefillMax");
+    const fresh = Math.max(1, Math.min(this.#sizeMax - this.size, limit("actorRefillMax")));
+    const count = this.size + this.flights.size + fresh;
     const rows = this.parts.rows.parked(this.endpoint, count);
-    for (const { id, due } of rows) if (!this.#queue.has(id) && !this.#isLeftOut(id)) this.addRow(id, due);
-    const last = rows.length < count ? undefined : rows.at(-1);
+    const absent = rows.filter(({ id }) => !this.#queue.has(id) && !this.#isLeftOut(id));
+    const fetched = absent.slice(0, fresh);
+    for (const { id, due } of fetched) this.addRow(id, due);
+    const last = rows.length < count && absent.length <= fresh ? undefined : fetched.at(-1);
     this.#parkedFrom = last ? this.#orderOf(last) : NEVER;
   }
 

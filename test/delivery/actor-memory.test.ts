@@ -33,7 +33,6 @@ function makeActor(): EndpointActor<Finding> {
     record: () => nextTurn().then(() => "applied" as const),
     isTurnOver: () => false,
     canRecord: () => true,
-    isRoomy: () => true,
     unattended: () => {},
     isSuspended: () => false,
   });

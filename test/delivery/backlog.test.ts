@@ -1,7 +1,7 @@
-import { expect, test } from "bun:test";
+import { afterEach, expect, test } from "bun:test";
 import { untriedDelivery } from "../../src/core/delivery.ts";
 import { type Load, orderOf, type Ordering } from "../../src/core/waiting.ts";
-import { limit } from "../../src/core/limits.ts";
+import { limit, LIMITS } from "../../src/core/limits.ts";
 import { Backlog } from "../../src/delivery/backlog.ts";
 import { Flights } from "../../src/delivery/flights.ts";
 import { beginFlight } from "../kit/flight.ts";
@@ -9,16 +9,21 @@ import { beginFlight } from "../kit/flight.ts";
 const NOW = 1000;
 const NEVER = Number.POSITIVE_INFINITY;
 
+const total = LIMITS.queuedTotalMax as { value: number };
+const usualTotal = total.value;
+afterEach(() => (total.value = usualTotal));
+
 /** A backlog over rows: id, when it is due (null: never), and whether it is parked. */
 class Stage {
   readonly rows = new Map<number, { due: number | null; isParked: boolean }>();
   readonly flights = new Flights();
-  readonly totals = { deliveries: 0, bytes: 0 };
-  isRoomy = true;
   reads = 0;
   #backlog: Backlog | null = null;
 
-  constructor(private readonly ordering: Ordering = "none") {}
+  constructor(
+    private readonly ordering: Ordering = "none",
+    readonly totals = { deliveries: 0, bytes: 0 },
+  ) {}
 
   /** As the actor makes it, over the rows that are there by then. */
   get backlog(): Backlog {
@@ -35,7 +40,6 @@ class Stage {
           return first ? orderOf(first, ordering) : null;
         },
       },
-      isRoomy: () => this.isRoomy,
     }));
   }
 
@@ -142,14 +146,43 @@ test("has room for so many, and for a head where the actors together hold much",
     for (let id = from; id <= to; id++) stage.add(id, 0);
   };
   fill(1, limit("actorQueueHead"));
-  stage.isRoomy = false;
+  stage.totals.deliveries += limit("queuedTotalMax") - limit("actorQueueHead");
   expect(stage.backlog.hasRoom).toBe(false);
-  stage.isRoomy = true;
+  stage.totals.deliveries -= limit("queuedTotalMax") - limit("actorQueueHead");
   fill(limit("actorQueueHead") + 1, limit("actorQueueMax") - 1);
   expect(stage.backlog.hasRoom).toBe(true);
   stage.add(limit("actorQueueMax"), 0);
   expect([stage.backlog.hasRoom, stage.totals.deliveries]).toEqual([false, limit("actorQueueMax")]);
 });
+
+test.each(["none", "fifo"] as const)(
+  "however many endpoints wait, all hold twice a total at most and one each, and each goes on (%s)",
+  (ordering) => {
+    total.value = 1000;
+    const totals = { deliveries: 0, bytes: 0 };
+    const stages = Array.from({ length: 500 }, () => new Stage(ordering, totals));
+    const ids = Array.from({ length: limit("actorQueueHead") }, (_, at) => at + 1);
+    const max = 2 * total.value + stages.length;
+    let most = 0;
+    for (const id of ids)
+      for (const stage of stages) {
+        stage.add(id, id, !stage.backlog.hasRoom);
+        most = Math.max(most, totals.deliveries);
+      }
+    expect(most).toBeWithin(total.value, max);
+    // Each is sent until its queue is empty and filled again, and then fails to send any more.
+    const sent = stages.map((stage) => {
+      const size = stage.backlog.size + 1;
+      const taken = Array.from({ length: size }, () => stage.backlog.takeDue(NOW)?.id ?? 0);
+      for (const id of taken) stage.rows.delete(id);
+      most = Math.max(most, totals.deliveries);
+      return taken;
+    });
+    expect(most).toBeWithin(total.value, max);
+    stages.forEach((stage, at) => expect([...(sent[at] ?? []), ...stage.takeAll()]).toEqual(ids));
+    expect(totals.deliveries).toBe(0);
+  },
+);
 
 test("what is parked is fetched as the queue drains, some at a time, each once, in the order of all", () => {
   const stage = new Stage();

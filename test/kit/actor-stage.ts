@@ -81,7 +81,6 @@ export class ActorStage {
         ),
       isTurnOver: () => this.isTurnOver,
       canRecord: () => this.canRecord,
-      isRoomy: () => true,
       unattended: (_work, running) => void running,
       isSuspended: () => this.isSuspended,
     });
