@@ -153,7 +153,7 @@ export const LIMITS = {
   endpointsOfProjectBytesMax: {
     value: 256 * MIB,
     unit: "bytes",
-    why: "Settings of all endpoints of a project, as they weigh in memory: each part of a filter or of a list some 100 bytes beside its text, each of its event types some 500. An ordinary endpoint weighs 1 KB.",
+    why: "Settings of all endpoints of a project, as they weigh in memory: each part of a filter or of a list some 100 bytes beside its text, each of its event types some 500, credentials four times their text. An ordinary endpoint weighs 1 KB.",
   },
   endpointsOfConsumerBytesMax: {
     value: 32 * MIB,
@@ -256,6 +256,11 @@ export const LIMITS = {
     unit: "bits",
     why: "The RSA key in a service account's key file, of which Google's have 2,048: a signature by one of 8,192 takes 50 ms of the thread pool, where a commit's fsync waits.",
   },
+  serviceAccountTextLengthMax: {
+    value: 320,
+    unit: "characters",
+    why: "The address, the key's id and the token server in a service account's key file, each: Google's have at most 100. An e-mail address has at most 320.",
+  },
   grantedLengthMax: {
     value: 4096,
     unit: "characters",
@@ -264,7 +269,7 @@ export const LIMITS = {
   grantsKeptBytesMax: {
     value: 16 * MIB,
     unit: "bytes",
-    why: "Tokens that Google grants, and as much of what STS grants: those of some 10,000 endpoints each. An endpoint whose own was not used for longest asks again.",
+    why: "Tokens that Google grants, as much of what is signed to get them, and of what STS grants: those of some 10,000 endpoints each. An endpoint whose own was not used for longest asks again.",
   },
   metadataBytesMax: { value: 16 * KIB, unit: "bytes", why: "Labels, not documents." },
   filterBytesMax: {

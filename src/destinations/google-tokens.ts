@@ -20,7 +20,7 @@ import { USER_AGENT } from "../transport/user-agent.ts";
  * Access tokens of Google service accounts (developers.google.com/identity/protocols/oauth2/service-account):
  * a JWT signed with the account's key is exchanged at its `token_uri`. A token serves all attempts of an
  * endpoint until shortly before its end; however many want one at a time, one request is made. The JWT is
- * kept too: a server that refuses, or grants for a second, costs requests and no signatures.
+ * kept as tokens are: a server that refuses, or grants for a second, costs requests and no signatures.
  */
 
 const TOKEN_URI = "https://oauth2.googleapis.com/token";
@@ -83,6 +83,21 @@ function requireKeySize({ keyBits }: ServiceAccount): void {
   throw new Error(`The key file's private_key has ${keyBits} bits; expected ${KEY_BITS_MIN} to ${max}.`);
 }
 
+/**
+ * Throws where a text that is kept beside the key, and signed, is not like Google's. One may be stored from
+ * before the bound.
+ */
+function requireShortTexts({ email, privateKeyId, tokenUri }: ServiceAccount): void {
+  const max = limit("serviceAccountTextLengthMax");
+  const texts = { client_email: email, private_key_id: privateKeyId ?? "", token_uri: tokenUri };
+  for (const [name, text] of Object.entries(texts)) {
+    if (text.length <= max && /^[\x20-\x7e]*$/.test(text)) continue;
+    throw new Error(
+      `The key file's ${name} is too long or not of ASCII; expected at most ${max} characters.`,
+    );
+  }
+}
+
 /** The field of every Google kind that is written with a service account. */
 export function serviceAccountField(role: string): DestinationField {
   return {
@@ -94,7 +109,9 @@ export function serviceAccountField(role: string): DestinationField {
     address: false,
     check(text) {
       try {
-        requireKeySize(readServiceAccount(text));
+        const account = readServiceAccount(text);
+        requireKeySize(account);
+        requireShortTexts(account);
         return null;
       } catch (error) {
         return error instanceof Error ? error.message : "This cannot be read.";
@@ -123,14 +140,19 @@ const tokens = new Grants<Token>();
 /** How far an endpoint is with its next token. */
 interface Asking {
   pending: Promise<Token> | null;
-  /** The last that was to be changed for a token. */
-  assertion: string | null;
   signing: Promise<string> | null;
-  /** When that assertion was signed. */
+}
+
+const askingOf = perConfig((): Asking => ({ pending: null, signing: null }));
+
+interface Assertion {
+  /** Its text alone: it is kept as what is granted. */
+  granted: [string];
   signedAt: number;
 }
 
-const askingOf = perConfig((): Asking => ({ pending: null, signing: null, assertion: null, signedAt: 0 }));
+/** The last of each that was to be changed for a token. */
+const assertions = new Grants<Assertion>();
 
 /** `authorization` for a request at `now`. Rejects with `Unprepared` where no token can be had. */
 export async function bearerOf(
@@ -146,7 +168,7 @@ export async function bearerOf(
   try {
     const account = accountOf(config);
     // Whoever comes later waits for the same signature, and then for the same answer.
-    const assertion = asking.pending === null ? await assertionOf(asking, account, scope, now, inPool) : "";
+    const assertion = asking.pending === null ? await assertionOf(config, account, scope, now, inPool) : "";
     asking.pending ??= fetchToken(assertion, account, now, ask).finally(() => (asking.pending = null));
     const fresh = await asking.pending;
     tokens.set(config, fresh);
@@ -159,8 +181,7 @@ export async function bearerOf(
 
 /** What must not be shown beside the account's key: a server may repeat it. */
 export function tokenSecrets(config: DestinationConfig): readonly string[] {
-  const { assertion } = askingOf(config);
-  return [...(tokens.lookUp(config)?.granted ?? []), ...(assertion === null ? [] : [assertion])];
+  return [tokens, assertions].flatMap((kept) => kept.lookUp(config)?.granted ?? []);
 }
 
 /** The token was refused: the next attempt asks for another one. */
@@ -171,22 +192,23 @@ export function forgetToken(config: DestinationConfig): void {
 
 /** One that serves again, or is being signed, or is signed now. */
 async function assertionOf(
-  asking: Asking,
+  config: DestinationConfig,
   account: ServiceAccount,
   scope: string,
   now: number,
   inPool: InPool,
 ): Promise<string> {
-  const age = now - asking.signedAt;
-  const { assertion } = asking;
+  const asking = askingOf(config);
+  const kept = assertions.lookUp(config);
+  const age = now - (kept?.signedAt ?? 0);
   // A negative age: the clock was set back.
-  if (assertion !== null && age >= 0 && age < ASSERTION_KEPT_MS) return assertion;
+  if (kept && age >= 0 && age < ASSERTION_KEPT_MS) return kept.granted[0];
   if (asking.signing !== null) return inPool(asking.signing);
   const sign = () => signAssertion(account, scope, Math.floor(now / 1000));
   asking.signing = inPool(sign).finally(() => (asking.signing = null));
-  asking.assertion = await asking.signing;
-  asking.signedAt = now;
-  return asking.assertion;
+  const assertion = await asking.signing;
+  assertions.set(config, { granted: [assertion], signedAt: now });
+  return assertion;
 }
 
 async function fetchToken(assertion: string, account: ServiceAccount, now: number, ask: Ask): Promise<Token> {

@@ -4,6 +4,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { createPublicKey, generateKeyPairSync } from "node:crypto";
 import { jwtVerify } from "jose";
+import { limit } from "../../src/core/limits.ts";
 import {
   type Answer,
   type Ask,
@@ -16,6 +17,7 @@ import {
   forgetToken,
   readServiceAccount,
   serviceAccountField,
+  tokenSecrets,
 } from "../../src/destinations/google-tokens.ts";
 import { answerOf, atOnce } from "./kinds/case.ts";
 import { mersenneKey, serviceAccount } from "./kinds/google.ts";
@@ -188,6 +190,33 @@ describe("what is signed", () => {
       "The key file's private_key has 1128 bits; expected 2048 to 4096.",
       "The key file's private_key has 4484 bits; expected 2048 to 4096.",
     ]);
+  });
+
+  test("is of short texts in ASCII, and no others are stored; those of before the bound serve", async () => {
+    const file = JSON.parse(serviceAccount(TOKEN_URI)) as Record<string, string>;
+    const { check } = serviceAccountField("Pub/Sub Publisher");
+    const longest = `https://${"a".repeat(limit("serviceAccountTextLengthMax") - 8)}`;
+    for (const name of ["client_email", "private_key_id", "token_uri"]) {
+      const faults = [longest, `${longest}a`, `${TOKEN_URI}/ā`].map((text) =>
+        check?.(JSON.stringify({ ...file, [name]: text })),
+      );
+      const fault = `The key file's ${name} is too long or not of ASCII; expected at most 320 characters.`;
+      expect(faults).toEqual([null, fault, fault]);
+    }
+    const stored = { service_account_json: JSON.stringify({ ...file, client_email: "ā".repeat(5000) }) };
+    expect(await bearerOf(stored, SCOPE, START, new Grants().ask, inPool)).toBe("Bearer token-1");
+  });
+
+  test("is kept up to a bound, for those endpoints that used it last", async () => {
+    const long = "a".repeat(2 ** 20);
+    const sign = ((work: unknown) => (typeof work === "function" ? Promise.resolve(long) : work)) as InPool;
+    const configs = Array.from({ length: 40 }, config);
+    const refuse = answering(() => answerOf({ status: 400, body: "{}" }));
+    for (const one of configs) await bearerOf(one, SCOPE, START, refuse, sign).catch(() => null);
+    const kept = configs.map((one) => tokenSecrets(one).length);
+    const count = Math.floor(limit("grantsKeptBytesMax") / long.length);
+    expect(kept.reduce((sum, some) => sum + some)).toBeWithin(1, count + 1);
+    expect([kept.at(0), kept.at(-1)]).toEqual([0, 1]);
   });
 
   test("is nothing by a larger key that was stored before: the attempt says why, and asks nobody", async () => {

@@ -8,6 +8,12 @@ test("many small parts weigh more than one long text of the same length", () => 
   expect(weightOf({ a: [1, 2], b: "text" })).toBe(22 + 100 * 4);
 });
 
+test("a text takes two bytes for each character by one that is above U+00FF, or half of one", () => {
+  const ascii = "x".repeat(1000);
+  expect([ascii, `${ascii}é`, `${ascii}ā`].map(weightOf)).toEqual([1002, 1003, 2006]);
+  expect(weightOf(`${ascii}\ud800`)).toBeGreaterThan(2000);
+});
+
 test("what JSON has no text for weighs nothing", () => {
   expect([weightOf(undefined), countOf("", /x/g), countOf("axbx", /x/g)]).toEqual([0, 0, 2]);
 });
