@@ -37,10 +37,15 @@ export const LIMITS = {
     unit: "bytes",
     why: "What one signature covers: a body, with headers and an address beside it. A source of `hmac` whose `signed_content` makes more of a request refuses it as `too_large`.",
   },
+  signedHeadBytesMax: {
+    value: 32 * KIB,
+    unit: "bytes",
+    why: "What one signature covers above twice the body: a request head has 16 KiB, which an older `signed_content` of `hmac` that repeats an id or a time made 2 MiB of. Above it a request is refused as `too_large`.",
+  },
   formFieldsMax: {
-    value: 2000,
+    value: 400,
     unit: "count",
-    why: "A form that comes in has some dozens; each is work before anything is known to be genuine.",
+    why: "A form that comes in has some dozens; with 80 fields of an audience and 60 groups (Mailchimp), or every header of a mail and its attachments (Mailgun), 200 to 340; each is work before anything is known to be genuine. One that has more is kept as text, or refused as `malformed` where its fields are signed.",
   },
   pathValuesMax: {
     value: 10_000,

@@ -1,6 +1,7 @@
 import { depthOf } from "../core/json/json.ts";
 import { limit } from "../core/limits.ts";
 import { byName, type Fields, readForm } from "./form.ts";
+import type { InboundRequest } from "./provider.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
 /** The body of a verified request, as it becomes `data` of an event. */
@@ -51,39 +52,60 @@ export function readJson(bytes: Uint8Array): Body | null {
     : null;
 }
 
-/** A value with its JSON text. */
+/** A value with its JSON text where that was sent; null: the text is made of the value. */
 interface Spelled {
   readonly value: unknown;
-  readonly text: string;
+  readonly text: string | null;
 }
 
 /** One field: as it is where it holds JSON by custom, else a string. */
 function spelledField(name: string, value: string): Spelled {
   const parsed = JSON_FIELDS.has(name) ? tryJson(value) : null;
-  return parsed ? { value: parsed.value, text: value.trim() } : { value, text: JSON.stringify(value) };
+  return parsed ? { value: parsed.value, text: value.trim() } : { value, text: null };
 }
 
-function joined(all: readonly Spelled[]): Spelled {
-  const [first] = all;
-  if (first && all.length === 1) return first;
-  return { value: all.map(({ value }) => value), text: `[${all.map(({ text }) => text).join(",")}]` };
+function joinedValue(all: readonly Spelled[]): unknown {
+  return all.length === 1 ? all[0]?.value : all.map(({ value }) => value);
 }
 
-/** An object of fields, each of which was parsed; a name that came again is an array. */
+function joinedText(all: readonly Spelled[]): string {
+  const texts = all.map(({ value, text }) => text ?? JSON.stringify(value));
+  return texts.length === 1 ? texts.join("") : `[${texts.join(",")}]`;
+}
+
+function textOf(fields: Fields<Spelled>): string {
+  return `{${[...fields].map(([name, all]) => `${JSON.stringify(name)}:${joinedText(all)}`).join(",")}}`;
+}
+
+/**
+ * An object of fields, each of which was parsed; a name that came again is an array. Its text, most of the
+ * work, is made when it is asked for: where the proof stands in the body, only of what is genuine.
+ */
 function formBody(kind: "form" | "parts", fields: Fields<Spelled>): Body {
-  const members = [...fields].map(([name, values]) => [name, joined(values)] as const);
-  const text = `{${members.map(([name, field]) => `${JSON.stringify(name)}:${field.text}`).join(",")}}`;
-  const value: unknown = Object.fromEntries(members.map(([name, field]) => [name, field.value]));
-  return { kind, value, text, data: text };
+  let made: string | null = null;
+  const text = () => (made ??= textOf(fields));
+  return {
+    kind,
+    value: Object.fromEntries([...fields].map(([name, all]) => [name, joinedValue(all)])),
+    get text() {
+      return text();
+    },
+    get data() {
+      return text();
+    },
+  };
 }
 
-function readFields(bytes: Uint8Array): Body | null {
-  const fields = readForm(bytes);
+function readFields(request: Pick<InboundRequest, "body">): Body | null {
+  const fields = readForm(request);
   if (fields === null || fields.size === 0) return null;
-  const texts = [...fields].map(
-    ([name, values]) => [name, values.map((value) => spelledField(name, value))] as const,
-  );
-  return formBody("form", new Map(texts));
+  const spelled = new Map<string, Spelled[]>();
+  for (const [name, values] of fields)
+    spelled.set(
+      name,
+      values.map((value) => spelledField(name, value)),
+    );
+  return formBody("form", spelled);
 }
 
 /** The first line of a form in parts says what parts them (RFC 2046 5.1.1). */
@@ -118,13 +140,14 @@ async function readParts(bytes: Uint8Array): Promise<Body | null> {
 async function spelledFile(file: File): Promise<Spelled> {
   const base64 = Buffer.from(await file.arrayBuffer()).toString("base64");
   const value = { filename: file.name, content_type: file.type, base64 };
-  return { value, text: JSON.stringify(value) };
+  return { value, text: null };
 }
 
 /**
  * Reads a body by its bytes alone: nobody signs the content type, so another one makes no other event of a
  * request. What is neither JSON of the permitted depth in valid UTF-8 nor a form becomes `{"raw": …}`.
  */
-export async function readBody(bytes: Uint8Array): Promise<Body> {
-  return readJson(bytes) ?? readFields(bytes) ?? (await readParts(bytes)) ?? rawBody(bytes);
+export async function readBody(request: Pick<InboundRequest, "body">): Promise<Body> {
+  const { body } = request;
+  return readJson(body) ?? readFields(request) ?? (await readParts(body)) ?? rawBody(body);
 }

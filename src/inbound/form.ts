@@ -1,4 +1,6 @@
 import { limit } from "../core/limits.ts";
+import { once } from "../core/structures/once.ts";
+import type { InboundRequest } from "./provider.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
 /** Form bodies, also as several providers sign them: every name with every value, sorted. */
@@ -28,12 +30,15 @@ export function byName<Value>(pairs: Iterable<readonly [string, Value]>): Fields
 /** What a form begins with: a name and its sign. No JSON does, no markup, no form in parts. */
 const BEGINNING = /^(?!--)[^\s=&"'<{[:/?][^\s=&"'<:/?]*=/;
 
-/** A form's fields, none of nothing; null where it is no form, has too many, or is not UTF-8. */
-export function readForm(body: Uint8Array): Fields<string> | null {
+/**
+ * A form's fields, none of nothing; null where it is no form, has too many, or is not UTF-8. Read once, as
+ * handshake, proof, identity and event all ask for it.
+ */
+export const readForm = once(({ body }: Pick<InboundRequest, "body">): Fields<string> | null => {
   const text = decodeUtf8(body);
   if (text === null || isTooLong(text)) return null;
   return text === "" || BEGINNING.test(text) ? byName(new URLSearchParams(text)) : null;
-}
+});
 
 /** By UTF-16 code units, as JavaScript's own sort has it. */
 export function sorted(texts: Iterable<string>): string[] {

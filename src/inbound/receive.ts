@@ -86,7 +86,7 @@ function reasonOf(reason: RefusalReason, arrival: Arrival): RefusalReason {
 }
 
 async function factsOf(arrival: Arrival, verdict: Genuine): Promise<Facts> {
-  const body = verdict.body ?? (await readBody(arrival.request.body));
+  const body = verdict.body ?? (await readBody(arrival.request));
   const { claims = {}, signedHeaders = {}, reading } = verdict;
   return { arrival, body, claims, signedHeaders, reading };
 }

@@ -3,7 +3,8 @@ import { limit } from "../../src/core/limits.ts";
 import { readBody } from "../../src/inbound/body.ts";
 
 async function dataOf(body: string | Uint8Array): Promise<string> {
-  return (await readBody(typeof body === "string" ? new TextEncoder().encode(body) : body)).data;
+  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  return (await readBody({ body: bytes })).data;
 }
 
 test("a JSON object stays as it came, spelling of numbers and order of keys included", async () => {
@@ -81,7 +82,7 @@ test("paths are read from what the text of a form's fields spells", async () => 
     ["form", form],
     ["parts", `${parts.join("")}${file}`],
   ] as const) {
-    const read = await readBody(new TextEncoder().encode(body));
+    const read = await readBody({ body: new TextEncoder().encode(body) });
     expect(read.kind).toBe(kind);
     expect(JSON.stringify(read.value)).toBe(JSON.stringify(JSON.parse(read.text)));
     expect(read.value).toStrictEqual(JSON.parse(read.text));

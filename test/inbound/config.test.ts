@@ -57,6 +57,11 @@ describe("the config of hmac", () => {
     [{ ...PLAIN, signed_content: "{url}" }, ["/config/signed_content"]],
     [{ ...PLAIN, signed_content: "{body}.{body}" }, ["/config/signed_content"]],
     [{ ...PLAIN, signed_content: "{url}.{url}.{body}" }, ["/config/signed_content"]],
+    [{ ...PLAIN, id_header: "x", signed_content: "{id}.{id}.{body}" }, ["/config/signed_content"]],
+    [
+      { ...PLAIN, timestamp_header: "x", signed_content: "{timestamp}.{body}.{timestamp}" },
+      ["/config/signed_content"],
+    ],
     [{ ...PLAIN, signed_content: "{timestamp}{body}" }, ["/config/timestamp_header"]],
     [{ ...PLAIN, signed_content: "{id}{body}" }, ["/config/id_header"]],
   ])("%j is refused with its pointers", (config, wanted) => {

@@ -24,7 +24,7 @@ async function read(
   const arrival = { request, material: materialOf([]), nowMs: NOW_MS, keys: keysOf(null) };
   const found = extractor.read({
     arrival,
-    body: await readBody(request.body),
+    body: await readBody(request),
     signedHeaders: {},
     claims: { jti: "j-1" },
   });

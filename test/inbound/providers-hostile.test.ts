@@ -1,7 +1,17 @@
 /** What anyone could have signed, and what would make a forged request cost much. */
 import { expect, spyOn, test } from "bun:test";
 import { limit } from "../../src/core/limits.ts";
-import { jsonRequest, materialOf, requestOf, SOURCE_URL, withHeader } from "./kit.ts";
+import type { InboundRequest } from "../../src/inbound/provider.ts";
+import {
+  jsonRequest,
+  materialOf,
+  NOW_MS,
+  NOW_SECONDS,
+  requestOf,
+  SOURCE_URL,
+  withHeader,
+  withUrl,
+} from "./kit.ts";
 import { genuine, materialFor, outcome, receive } from "./outcome.ts";
 import { hashOf, macOf } from "./recompute.ts";
 
@@ -57,8 +67,9 @@ test("a form of more fields than any provider sends is not worked through", asyn
       headers: { ...FORM, "x-twilio-signature": signature },
     });
   };
-  expect(await outcome("twilio", signed(2000), material)).toBe("event");
-  expect(await outcome("twilio", signed(2001), material)).toBe("malformed");
+  const most = limit("formFieldsMax");
+  expect(await outcome("twilio", signed(most), material)).toBe("event");
+  expect(await outcome("twilio", signed(most + 1), material)).toBe("malformed");
   const long = requestOf({ body: "a=&".repeat(500_000), headers: FORM });
   const read = await receive("mailchimp", long, materialOf([]));
   expect(read.kind === "event" && read.data).toStartWith('{"raw":');
@@ -69,6 +80,87 @@ test("a form of more fields than any provider sends is not worked through", asyn
     const request = withHeader(withHeader(long, header, "x"), "x-plivo-signature-v3-nonce", "n");
     expect(await outcome(key, request, material)).toBe("malformed");
   }
+});
+
+test("the widest forms that are genuine are read: a mail with 150 headers and 50 files, an audience with 60 groups", async () => {
+  const [timestamp, token] = [String(NOW_SECONDS), "t".repeat(50)];
+  const proof = { timestamp, token, signature: macOf("sha256", "s", "hex", timestamp, token) };
+  const headers = Array.from({ length: 150 }, (_, at) => [`X-Header-${at}`, "a"] as const);
+  const files = Array.from({ length: 50 }, (_, at) => [`attachment-${at + 1}`, "a"] as const);
+  const mail = { recipient: "a@b.example", ...Object.fromEntries([...headers, ...files]), ...proof };
+  const merges = Array.from({ length: 80 }, (_, at) => [`data[merges][M${at}]`, "a"] as const);
+  const groups = Array.from({ length: 60 }, (_, at) =>
+    ["id", "unique_id", "name", "groups"].map(
+      (name) => [`data[merges][GROUPINGS][${at}][${name}]`, "a"] as const,
+    ),
+  );
+  const member = { type: "profile", ...Object.fromEntries([...merges, ...groups.flat()]) };
+  for (const [key, fields] of [
+    ["mailgun", mail],
+    ["mailchimp", member],
+  ] as const) {
+    const body = new URLSearchParams(fields).toString();
+    const read = await receive(key, requestOf({ body, headers: FORM }), materialOf(["s"]));
+    const data: unknown = read.kind === "event" ? JSON.parse(read.data) : read;
+    expect(data).toMatchObject(key === "mailgun" ? { ...fields, signature: "***" } : fields);
+  }
+});
+
+test("a form is decoded once before it is verified, and once more as what might be JSON", async () => {
+  const decodedFor = async (key: string, request: InboundRequest) => {
+    using decode = spyOn(TextDecoder.prototype, "decode");
+    return [await outcome(key, request, materialFor(key)), decode.mock.calls.length];
+  };
+  const proof = { timestamp: String(NOW_SECONDS), token: "t" };
+  const fields = { mandrill_events: "[]", bt_signature: "a|b", bt_payload: "a", ...proof, signature: "x" };
+  const body = new URLSearchParams(fields).toString();
+  for (const key of ["twilio", "plivo", "mandrill", "braintree", "mailgun"]) {
+    const names = ["x-twilio-signature", "x-plivo-signature-v3", "x-mandrill-signature"];
+    const headers = Object.fromEntries([...names, "x-plivo-signature-v3-nonce"].map((name) => [name, "x"]));
+    const forged = await decodedFor(key, requestOf({ body, headers: { ...FORM, ...headers } }));
+    expect(forged, key).toEqual([key === "braintree" ? "unknown_key" : "bad_signature", 1]);
+  }
+  for (const key of ["twilio", "plivo", "mandrill"])
+    expect(await decodedFor(key, await genuine(key)), key).toEqual(["event", 2]);
+});
+
+test("a token of very many parts, or a header of many pairs, is taken apart as far as one has them", async () => {
+  const worked = async (key: string, header: string, value: string) => {
+    const request = withHeader(await genuine(key), header, value);
+    using from = spyOn(Buffer, "from");
+    using startsWith = spyOn(String.prototype, "startsWith");
+    expect(await outcome(key, request, materialFor(key)), key).not.toBe("event");
+    return from.mock.calls.length + startsWith.mock.calls.length;
+  };
+  const dots = ".".repeat(15_000);
+  for (const [key, header, value] of [
+    ["monday", "authorization", dots],
+    ["google_pubsub", "authorization", `Bearer ${dots}`],
+    ["plaid", "plaid-verification", dots],
+    ["fireblocks", "fireblocks-webhook-signature", dots],
+    ["coinbase_cdp", "x-hook0-signature", `t=${NOW_SECONDS},${"v1=a,".repeat(3000)}`],
+  ] as const)
+    expect(await worked(key, header, value), key).toBeLessThan(500);
+});
+
+test("HubSpot: each escape that it decodes before it signs is decoded, none by itself", async () => {
+  const escapes = "%3A%2F%3F%40%21%24%27%28%29%2A%2C%3B%3a%2f%3f%2a%2c%3b";
+  const signed = (query: string, meant: string) => {
+    const at = String(NOW_MS);
+    const text = `POST${SOURCE_URL}?a=${meant}{}${at}`;
+    const headers = {
+      "x-hubspot-signature-v3": macOf("sha256", "s", "base64", text),
+      "x-hubspot-request-timestamp": at,
+    };
+    return withUrl(jsonRequest("{}", headers), `${SOURCE_URL}?a=${query}`);
+  };
+  const material = materialOf(["s", "t"]);
+  const genuinely = signed(`%25${escapes}%20`, `%25${decodeURIComponent(escapes)}%20`);
+  expect(await outcome("hubspot", genuinely, material)).toBe("event");
+  const forged = signed("%3A".repeat(2500), "");
+  using decode = spyOn(globalThis, "decodeURIComponent");
+  expect(await outcome("hubspot", forged, material)).toBe("bad_signature");
+  expect(decode).not.toHaveBeenCalled();
 });
 
 /** The bytes that are hashed meanwhile. */
@@ -107,7 +199,33 @@ test("hmac: a template that repeats what a stranger sends is not worked through 
   const material = materialOf(["s", "t"], { config: { ...config, signed_content: often } });
   expect(await hashedBy(() => outcome("hmac", forged, material))).toBeLessThan(body.length);
   expect(await outcome("hmac", forged, material)).toBe("too_large");
-  expect(await verdictOn("{body}" + "|{id}".repeat(190), "{}", "i".repeat(15_000))).toBe("too_large");
+});
+
+test("hmac: a template that was stored and repeats id or time makes little more of a request's head", async () => {
+  const base = { header: "x-sig", algorithm: "sha512", encoding: "hex" };
+  for (const [name, often] of [
+    ["id", 139],
+    ["timestamp", 85],
+  ] as const) {
+    const signed_content = `${`{${name}}`.repeat(often)}{body}`;
+    const config = { ...base, [`${name}_header`]: "x-v", signed_content };
+    const material = materialOf(["s", "t"], { config });
+    const sent = (value: string, body: string) => {
+      const signature = macOf("sha512", "s", "hex", value.repeat(often) + body);
+      return jsonRequest(body, { "x-sig": signature, "x-v": value });
+    };
+    const large = JSON.stringify({ a: "x".repeat(limit("ingestBodyBytesMax") - 100) });
+    for (const body of ['{"a":1}', large])
+      expect(await outcome("hmac", sent(String(NOW_SECONDS), body), material)).toBe("event");
+    const forged = sent("1".repeat(15_000), "{}");
+    expect(await hashedBy(() => outcome("hmac", forged, material))).toBeLessThan(3 * forged.body.length + 64);
+    expect(await outcome("hmac", forged, material)).toBe("too_large");
+  }
+  // As long as any head, and its Latin-1 letters are two bytes each.
+  const config = { ...base, id_header: "x-v", signed_content: "{id}.{body}" };
+  const id = "é".repeat(15_000);
+  const once = jsonRequest("{}", { "x-sig": macOf("sha512", "s", "hex", `${id}.{}`), "x-v": id });
+  expect(await outcome("hmac", once, materialOf(["s"], { config }))).toBe("event");
 });
 
 test("Microsoft Graph: a secret is compared once, however many notifications a stranger sends", async () => {

@@ -32,7 +32,7 @@ async function identityOf(
   const signedHeaders = Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
   );
-  const facts = { arrival, body: await readBody(request.body), claims: {}, signedHeaders };
+  const facts = { arrival, body: await readBody(request), claims: {}, signedHeaders };
   return rowOf(key).deliveryId.read(facts)?.value ?? null;
 }
 

@@ -1,4 +1,4 @@
-import { readBody } from "../body.ts";
+import { readJson } from "../body.ts";
 import { emptyHandshake, jsonHandshake } from "../answers.ts";
 import { credential, headerFault } from "../config.ts";
 import { checkedDocs, documentation } from "../define.ts";
@@ -22,10 +22,10 @@ const scheme: Scheme = {
 };
 
 /** Event Grid's own schema: the code is echoed. It proves the address only, so it needs no secret. */
-async function answerValidation({ request }: Arrival): Promise<Reception | null> {
+function answerValidation({ request }: Arrival): Reception | null {
   if (request.headers.get("aeg-event-type") !== "SubscriptionValidation") return null;
-  const body = await readBody(request.body.subarray(0, 65_536));
-  const code = readPath(body, "0.data.validationCode");
+  const body = readJson(request.body.subarray(0, 65_536));
+  const code = body && readPath(body, "0.data.validationCode");
   return code === null ? null : jsonHandshake({ validationResponse: code });
 }
 

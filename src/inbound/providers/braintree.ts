@@ -34,7 +34,7 @@ function signatureFor(publicKey: string, signatures: string): string | undefined
 
 function verify({ request, material }: Arrival): Verdict {
   const { public_key, private_key } = material.credentials;
-  const form = readForm(request.body);
+  const form = readForm(request);
   const [signatures, ...moreSignatures] = form?.get("bt_signature") ?? [];
   const [payload, ...morePayloads] = form?.get("bt_payload") ?? [];
   if (signatures === undefined || payload === undefined) return refused("missing_header");

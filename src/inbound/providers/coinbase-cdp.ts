@@ -14,10 +14,12 @@ const SIGNATURE = "x-hook0-signature";
 const WINDOW = within(300);
 const readSignature = pairs(",", "t", "v1");
 const HEADERS_MAX = 32;
+/** Of the signature's header: a time, names, and a signature or two. */
+const PARTS_MAX = 100;
 
 /** The names as they stand in the header, and the values of these headers. */
 function readSigned({ request }: Arrival): { names: string; list: readonly string[]; values: string[] } {
-  const parts = headerOf(request, SIGNATURE).split(",");
+  const parts = headerOf(request, SIGNATURE).split(",", PARTS_MAX);
   const names = parts.find((part) => part.startsWith("h="))?.slice(2) ?? "";
   const list = names === "" ? [] : names.split(" ", HEADERS_MAX);
   return { names, list, values: list.map((name) => headerOf(request, name.toLowerCase())) };

@@ -27,6 +27,8 @@ type Config = Readonly<Record<string, unknown>>;
 const ALGORITHMS: readonly HashName[] = ["sha1", "sha256", "sha512"];
 const ENCODINGS: readonly Encoding[] = ["hex", "base64", "base64url"];
 const TOLERANCE_SECONDS = 300;
+const VALUES = ["body", "url", "timestamp", "id"] as const;
+type Value = (typeof VALUES)[number];
 
 const SETTINGS: readonly ConfigRule[] = [
   headerConfig("header", "Signature header", "The header that carries the signature.", true),
@@ -36,7 +38,7 @@ const SETTINGS: readonly ConfigRule[] = [
   textConfig(
     "signed_content",
     "Signed content",
-    "A template of {body} and {url} (each once), {timestamp}, {id}; default {body}.",
+    "A template of {body}, {url}, {timestamp} and {id}, each once at most; default {body}.",
   ),
   headerConfig("timestamp_header", "Timestamp header", "The header of {timestamp}."),
   choiceConfig("timestamp_unit", "Timestamp unit", "Seconds or milliseconds; default s.", ["s", "ms"]),
@@ -60,8 +62,8 @@ function templateOf(config: Config): Template | null {
 }
 
 /**
- * What is wrong between settings: a template must sign the body, and has body and address once, as all of it
- * is work before anything is known to be genuine; what else it names must come in a header.
+ * What is wrong between settings: a template must sign the body, and has each value once, as all of it is
+ * work before anything is known to be genuine; id and time must come in a header.
  */
 function checkTogether(config: Config): Fault[] {
   const pointer = "/config/signed_content";
@@ -71,14 +73,13 @@ function checkTogether(config: Config): Fault[] {
   const isSigned = names(template, "body");
   return [
     ...(isSigned ? [] : [{ pointer, detail: "The template must hold {body}." }]),
-    ...faultsOfRepeated(template, "body"),
-    ...faultsOfRepeated(template, "url"),
+    ...VALUES.flatMap((name) => faultsOfRepeated(template, name)),
     ...faultsOfUnnamed(config, template, "timestamp"),
     ...faultsOfUnnamed(config, template, "id"),
   ];
 }
 
-function faultsOfRepeated(template: Template, name: "body" | "url"): Fault[] {
+function faultsOfRepeated(template: Template, name: Value): Fault[] {
   const pointer = "/config/signed_content";
   return repeats(template, name) ? [{ pointer, detail: `{${name}} may stand in it only once.` }] : [];
 }
@@ -179,8 +180,8 @@ export const german = {
   "The hash of the HMAC.": "Das Hash-Verfahren des HMAC.",
   "How the signature is written.": "Wie die Signatur geschrieben ist.",
   "What stands before the signature, for example sha256=.": "Was vor der Signatur steht, etwa sha256=.",
-  "A template of {body} and {url} (each once), {timestamp}, {id}; default {body}.":
-    "Ein Muster aus {body} und {url} (je einmal), {timestamp}, {id}; ohne Angabe {body}.",
+  "A template of {body}, {url}, {timestamp} and {id}, each once at most; default {body}.":
+    "Ein Muster aus {body}, {url}, {timestamp} und {id}, jedes höchstens einmal; ohne Angabe {body}.",
   "The header of {timestamp}.": "Der Header von {timestamp}.",
   "Seconds or milliseconds; default s.": "Sekunden oder Millisekunden; ohne Angabe s.",
   "The header that identifies a delivery.": "Der Header, der eine Zustellung kennzeichnet.",

@@ -15,7 +15,7 @@ import type { Window } from "../window.ts";
 const ANSWER = "Hello API Event Received";
 
 async function compare(arrival: Arrival): Promise<Comparison | RefusalReason> {
-  const body = await readBody(arrival.request.body);
+  const body = await readBody(arrival.request);
   const [time, type, signature] = ["event_time", "event_type", "event_hash"].map((name) =>
     readPath(body, `json.event.${name}`),
   );

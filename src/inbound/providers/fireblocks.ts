@@ -65,15 +65,15 @@ async function verifyWith(token: string, isRenewal: boolean, { material, keys }:
 async function judgeWorkspace({ request, material }: Arrival): Promise<Verdict> {
   const wanted = material.config["workspace_id"];
   if (typeof wanted !== "string") return VERIFIED;
-  const body = await readBody(request.body);
+  const body = await readBody(request);
   return readPath(body, "workspaceId") === wanted ? { kind: "verified", body } : refused("unknown_key");
 }
 
 async function verify(arrival: Arrival): Promise<Verdict> {
   const detached = headerOf(arrival.request, SIGNATURE);
-  const [head = "", middle, signature = ""] = detached.split(".");
+  const [head = "", middle, signature = ""] = detached.split(".", 3);
   if (detached === "") return refused("missing_header");
-  if (middle !== "" || !isCanonical(`${head}.${signature}`)) return refused("malformed");
+  if (middle !== "" || !isCanonical(detached)) return refused("malformed");
   const token = `${head}.${Buffer.from(arrival.request.body).toString("base64url")}.${signature}`;
   const verdict = await orRenewed((isRenewal) => verifyWith(token, isRenewal, arrival));
   return verdict.kind === "verified" ? judgeWorkspace(arrival) : verdict;

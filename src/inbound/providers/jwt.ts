@@ -1,5 +1,5 @@
 import { jsonHandshake } from "../answers.ts";
-import { readBody } from "../body.ts";
+import { readJson } from "../body.ts";
 import { credential } from "../config.ts";
 import { checkedDocs, docs, documentation, officialSdk } from "../define.ts";
 import { hash, isSame } from "../digest.ts";
@@ -10,10 +10,12 @@ import type { Arrival } from "../schemes/scheme.ts";
 import { type Coverage, WHOLE_BODY } from "../schemes/scheme.ts";
 
 /** Sent once and unsigned, when the webhook is made. */
-async function answerMonday({ request }: Arrival) {
-  const body = await readBody(request.body.subarray(0, 4096));
-  const challenge = readPath(body, "challenge");
-  return challenge !== null && readPath(body, "event.type") === null ? jsonHandshake({ challenge }) : null;
+function answerMonday({ request }: Arrival) {
+  const body = readJson(request.body.subarray(0, 4096));
+  const challenge = body && readPath(body, "challenge");
+  return body && challenge !== null && readPath(body, "event.type") === null
+    ? jsonHandshake({ challenge })
+    : null;
 }
 
 /** Providers that send a signed token, most of them with a hash of the body in it. */

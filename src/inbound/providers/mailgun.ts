@@ -1,8 +1,9 @@
-import { readBody } from "../body.ts";
+import { type Body, readBody } from "../body.ts";
 import { checkedDocs, documentation } from "../define.ts";
 import { hmac } from "../digest.ts";
 import { all, field, firstOf, readPath } from "../facts.ts";
-import type { RefusalReason } from "../provider.ts";
+import { readForm } from "../form.ts";
+import type { InboundRequest, RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { type Arrival, type Coverage, faultOfTime } from "../schemes/scheme.ts";
@@ -14,15 +15,32 @@ import { within } from "../window.ts";
 
 const WINDOW = within(900);
 
+interface Proof {
+  readonly body?: Body;
+  readonly read: (name: string) => string | null;
+}
+
+/** Of a form only the fields that are asked for, as no more is known to be genuine. */
+async function proofIn(request: InboundRequest): Promise<Proof> {
+  const form = readForm(request);
+  if (form) return { read: (name) => onlyOne(form.get(name)) };
+  const body = await readBody(request);
+  return { body, read: (name) => readPath(body, `signature.${name}`) ?? readPath(body, name) };
+}
+
+function onlyOne(values: readonly string[] = []): string | null {
+  const [first = null] = values;
+  return values.length === 1 ? first : null;
+}
+
 async function compare(arrival: Arrival): Promise<Comparison | RefusalReason> {
-  const body = await readBody(arrival.request.body);
-  const read = (name: string) => readPath(body, `signature.${name}`) ?? readPath(body, name) ?? "";
+  const { read, ...whole } = await proofIn(arrival.request);
   const [timestamp, token, signature] = ["timestamp", "token", "signature"].map(read);
   if (!timestamp || !token || !signature) return "missing_header";
   const fault = faultOfTime(timestamp, "s", WINDOW, arrival);
   if (fault !== null) return fault;
   const expected = (secret: string) => [hmac("sha256", secret, [timestamp, token], "hex")];
-  return { body, given: [signature], expected };
+  return { ...whole, given: [signature], expected };
 }
 
 const CHECKS = "HMAC with SHA-256 in hex, inside the body, over its timestamp and token";

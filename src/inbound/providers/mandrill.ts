@@ -3,7 +3,8 @@ import { hmac } from "../digest.ts";
 import { all, bodyHash, field, firstOf, signedText } from "../facts.ts";
 import { joinFields, readForm } from "../form.ts";
 import { emptyBatch, headProbe } from "../handshakes.ts";
-import type { RefusalReason } from "../provider.ts";
+import { once } from "../../core/structures/once.ts";
+import type { InboundRequest, RefusalReason } from "../provider.ts";
 import { emptyHandshake } from "../answers.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
@@ -17,10 +18,10 @@ const SIGNATURE = "x-mandrill-signature";
 const TEST_KEY = "test-webhook";
 
 /** What is signed; null where it is no form, or too long. */
-function contentOf({ request }: Arrival): string | null {
-  const fields = readForm(request.body);
+const contentOf = once((request: InboundRequest): string | null => {
+  const fields = readForm(request);
   return fields && request.url + joinFields(fields, (values) => values);
-}
+});
 
 function sign(key: string, content: string): string {
   return hmac("sha1", key, [content], "base64");
@@ -29,19 +30,20 @@ function sign(key: string, content: string): string {
 function compare(arrival: Arrival): Comparison | RefusalReason {
   const signature = headerOf(arrival.request, SIGNATURE);
   if (signature === "") return "missing_header";
-  const content = contentOf(arrival);
+  const content = contentOf(arrival.request);
   if (content === null) return "malformed";
   return { given: [signature], expected: (secret) => [sign(secret, content)] };
 }
 
 /** The test at creation carries no events, so anyone may know its key. */
 function answerTest(arrival: Arrival) {
-  const isEmpty = readForm(arrival.request.body)?.get("mandrill_events")?.join() === "[]";
-  const wanted = sign(TEST_KEY, contentOf(arrival) ?? "");
-  return isEmpty && headerOf(arrival.request, SIGNATURE) === wanted ? emptyHandshake() : null;
+  const { request } = arrival;
+  const isEmpty = readForm(request)?.get("mandrill_events")?.join() === "[]";
+  const wanted = isEmpty && sign(TEST_KEY, contentOf(request) ?? "");
+  return headerOf(request, SIGNATURE) === wanted ? emptyHandshake() : null;
 }
 
-const SIGNED_TEXT = signedText(({ arrival }) => contentOf(arrival));
+const SIGNED_TEXT = signedText(({ arrival }) => contentOf(arrival.request));
 
 const CHECKS = "HMAC with SHA-1 in base64 over {url} and the form's fields by name";
 

@@ -2,7 +2,8 @@ import { checkedDocs, officialSdk } from "../define.ts";
 import { hmac } from "../digest.ts";
 import { all, bodyHash, field, firstOf, signedText } from "../facts.ts";
 import { joinFields, readForm, sorted } from "../form.ts";
-import type { RefusalReason } from "../provider.ts";
+import { once } from "../../core/structures/once.ts";
+import type { InboundRequest, RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { type Arrival, headerOf, JOINED_FIELDS } from "../schemes/scheme.ts";
@@ -24,17 +25,17 @@ function addressOf(url: string, hasFields: boolean): string {
 }
 
 /** What is signed before the nonce, which is another at each try; null where it is no form, or too long. */
-function contentOf({ request }: Arrival): string | null {
-  const fields = readForm(request.body);
+const contentOf = once((request: InboundRequest): string | null => {
+  const fields = readForm(request);
   return fields && addressOf(request.url, fields.size > 0) + joinFields(fields, sorted);
-}
+});
 
 function compare(arrival: Arrival): Comparison | RefusalReason {
   const { request } = arrival;
   const nonce = headerOf(request, NONCE);
   const present = SIGNATURES.map((name) => headerOf(request, name)).filter((value) => value !== "");
   if (nonce === "" || present.length === 0) return "missing_header";
-  const content = contentOf(arrival);
+  const content = contentOf(request);
   // The last dot of what is signed begins the nonce, or the end of the form could be taken for it.
   if (content === null || nonce.includes(".")) return "malformed";
   return {
@@ -43,7 +44,7 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
   };
 }
 
-const SIGNED_TEXT = signedText(({ arrival }) => contentOf(arrival));
+const SIGNED_TEXT = signedText(({ arrival }) => contentOf(arrival.request));
 
 const CHECKS = "HMAC with SHA-256 in base64 over {url}, the form's fields by name, and the nonce";
 

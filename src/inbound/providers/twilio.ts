@@ -3,7 +3,8 @@ import { checkedDocs, officialSdk } from "../define.ts";
 import { hash, hmac } from "../digest.ts";
 import { all, bodyHash, type Facts, field, firstOf, header, signedText } from "../facts.ts";
 import { joinFields, readForm, sorted } from "../form.ts";
-import type { RefusalReason } from "../provider.ts";
+import { once } from "../../core/structures/once.ts";
+import type { InboundRequest, RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { type Arrival, headerOf, JOINED_FIELDS } from "../schemes/scheme.ts";
@@ -29,11 +30,11 @@ function spellingsOf(url: string): string[] {
  * What follows the address: where that holds the body's hash nothing, else the form's fields, equal values of
  * one name once; null where the body is no form, or too long.
  */
-function fieldsOf({ request }: Arrival): string | null {
+const fieldsOf = once((request: InboundRequest): string | null => {
   if (request.query.has("bodySHA256")) return "";
-  const fields = readForm(request.body);
+  const fields = readForm(request);
   return fields && joinFields(fields, (values) => sorted(new Set(values)));
-}
+});
 
 function compare(arrival: Arrival): Comparison | RefusalReason {
   const { request } = arrival;
@@ -42,7 +43,7 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
   const bodyHashGiven = request.query.get("bodySHA256");
   if (bodyHashGiven !== null && bodyHashGiven !== hash("sha256", [request.body], "hex"))
     return "body_altered";
-  const fields = fieldsOf(arrival);
+  const fields = fieldsOf(request);
   if (fields === null) return "malformed";
   return {
     given: [signature],
@@ -51,7 +52,7 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
   };
 }
 
-const SIGNED_TEXT = signedText(({ arrival }) => arrival.request.url + (fieldsOf(arrival) ?? ""));
+const SIGNED_TEXT = signedText(({ arrival: { request } }) => request.url + (fieldsOf(request) ?? ""));
 
 /** A call waits for instructions: none is an empty document. */
 const answerNothing: AnswerRule = () => ({

@@ -46,9 +46,13 @@ function tokenOf({ request }: Arrival, header: string): string {
   return (request.headers.get(header) ?? "").replace(/^Bearer /i, "");
 }
 
-/** True when no other text decodes to the same bytes, so that no changed character passes unseen. */
+const PARTS = 3;
+
+/** True for three parts to whose bytes no other text decodes: no changed character passes unseen. */
 export function isCanonical(token: string): boolean {
-  return token.split(".").every((part) => Buffer.from(part, "base64url").toString("base64url") === part);
+  const parts = token.split(".", PARTS + 1);
+  const isExact = (part: string) => Buffer.from(part, "base64url").toString("base64url") === part;
+  return parts.length === PARTS && parts.every(isExact);
 }
 
 function reasonOf(error: unknown): RefusalReason {

@@ -53,6 +53,9 @@ export interface SignedRule {
   readonly takesAnyBody?: true;
 }
 
+/** A template that was stored may hold the body twice. */
+const BODIES_MAX = 2;
+
 /** How signatures are checked against the secrets of a source. */
 export interface Proof {
   readonly name: string;
@@ -101,16 +104,19 @@ function valueOf(name: Name, request: InboundRequest, carried: Carried, secret: 
   return name === "timestamp" || name === "id" ? carried[name] : request[name];
 }
 
-/**
- * All work is done before anything is decided: time tells nothing. It is too much where a template that was
- * stored before `{body}` and `{url}` could stand only once, or that repeats an id, makes a long text.
- */
+/** True for more than a template that has each value once makes of a request; older ones may repeat some. */
+function isTooLong(content: readonly Bytes[], { body }: InboundRequest): boolean {
+  const most = BODIES_MAX * body.length + limit("signedHeadBytesMax");
+  return bytesOf(content) > Math.min(most, limit("signedBytesMax"));
+}
+
+/** All work is done before anything is decided: time tells nothing. */
 function verifySigned(rule: SignedRule, template: Template, proof: Proof, arrival: Arrival): Verdict {
   const { request, material } = arrival;
   const carried = carriedBy(request, rule, template);
   const contentFor = (secret: string) => render(template, (name) => valueOf(name, request, carried, secret));
   const unkeyed = contentFor("");
-  if (bytesOf(unkeyed) > limit("signedBytesMax")) return refused("too_large");
+  if (isTooLong(unkeyed, request)) return refused("too_large");
   const isGenuine = proof.holds(carried.signatures, material.secrets, contentFor);
   if (!carried.isComplete) return refused("missing_header");
   if (material.secrets.length === 0) return refused("awaiting_secret");
