@@ -1,4 +1,5 @@
 import { RecentMap } from "../core/structures/recent-map.ts";
+import type { Turns } from "../core/structures/turn-queue.ts";
 import type { KeyAnswer, KeyDocument, KeyReader } from "./provider.ts";
 
 /** Key documents of providers (JWKS, certificates), cached. The network and the clock come in. */
@@ -58,13 +59,19 @@ export class KeyCache {
 
   constructor(private readonly parts: KeyCacheParts) {}
 
-  /** A source's own reader: what one source is sent uses up no other's fetches. */
-  readerFor(sourceId: number): KeyReader {
+  /**
+   * A source's own reader: what one source is sent uses up no other's fetches. All that waited for a fetch
+   * are told at one instant, and go on in their `turns`.
+   */
+  readerFor(sourceId: number, turns: Pick<Turns, "next">): KeyReader {
     return {
-      read: (document, isRenewal = false) => {
+      read: async (document, isRenewal = false) => {
         const identity = identityOf(document);
         const known = this.#recall(identity, isRenewal);
-        return known ? Promise.resolve(known) : this.#fetchShared(identity, document, sourceId);
+        if (known) return known;
+        const fetched = await this.#fetchShared(identity, document, sourceId);
+        await turns.next();
+        return fetched;
       },
     };
   }

@@ -3,9 +3,11 @@
  * signed them.
  */
 import { afterAll, beforeAll, expect, setSystemTime, test } from "bun:test";
+import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
 import { type Fetched, KeyCache } from "../../src/inbound/keys.ts";
 import type { InboundRequest, KeyDocument } from "../../src/inbound/provider.ts";
 import { listProviders } from "../../src/inbound/providers.ts";
+import { turnParts } from "../../src/platform/turns.ts";
 import { CASES } from "./cases.ts";
 import { materialOf, NOW_MS, textOf, withBody, withHeader } from "./kit.ts";
 
@@ -30,6 +32,7 @@ const FORGE: Readonly<Record<string, (request: InboundRequest, number: number) =
 /** More than a source may fetch in a minute. */
 const FORGERIES = 60;
 const DAY_MS = 86_400_000;
+const TURNS = new TurnQueue(turnParts);
 
 test.each(Object.keys(CASES).filter((key) => CASES[key]?.keyDocuments))(
   "%s: a key that served before is had again in a flood of forged names",
@@ -47,7 +50,7 @@ test.each(Object.keys(CASES).filter((key) => CASES[key]?.keyDocuments))(
         text === undefined ? { kind: "unknown" } : { kind: "document", text, maxAgeSeconds: null },
       );
     };
-    const keys = new KeyCache({ monotonicMs: () => clock.nowMs, fetchDocument }).readerFor(1);
+    const keys = new KeyCache({ monotonicMs: () => clock.nowMs, fetchDocument }).readerFor(1, TURNS);
     const [secret = ""] = proof.secrets;
     const material = materialOf(proof.secrets.slice(0, 1), {
       credentials: proof.credentials ?? {},

@@ -1,8 +1,12 @@
 import { expect, test } from "bun:test";
+import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
 import { type Fetched, type FetchDocument, KeyCache } from "../../src/inbound/keys.ts";
 import type { KeyAnswer } from "../../src/inbound/provider.ts";
+import { turnParts } from "../../src/platform/turns.ts";
+import { TurnCounter } from "../kit/turn-counter.ts";
 
 const DOCUMENT = { url: "https://keys.example.com/jwks.json" };
+const TURNS = new TurnQueue(turnParts);
 
 async function textOf(answer: Promise<KeyAnswer>): Promise<string | null> {
   const { kind, ...rest } = await answer;
@@ -20,7 +24,7 @@ function cacheOver(fetchDocument: FetchDocument) {
       return fetchDocument(document);
     },
   });
-  return { cache: shared.readerFor(1), shared, clock, counted };
+  return { cache: shared.readerFor(1, TURNS), shared, clock, counted };
 }
 
 function answering(text: string, maxAgeSeconds: number | null = null): FetchDocument {
@@ -65,6 +69,17 @@ test("requests that come together share one fetch", async () => {
   expect(counted.fetches).toBe(1);
 });
 
+test("requests that waited for one fetch go on in as many turns as their work takes", async () => {
+  const { promise, resolve } = Promise.withResolvers<Fetched>();
+  const counter = new TurnCounter(5);
+  const reader = cacheOver(() => promise).shared.readerFor(1, counter.turns);
+  const reads = Array.from({ length: 50 }, () => reader.read(DOCUMENT).then(() => counter.work()));
+  resolve({ kind: "document", text: "keys", maxAgeSeconds: null });
+  await Promise.all(reads);
+  // What was resumed works some microtasks later, beside the next ones.
+  expect([counter.all, counter.most <= 10]).toEqual([50, true]);
+});
+
 test("a failure is not remembered", async () => {
   const outcomes: FetchDocument[] = [
     () => Promise.resolve({ kind: "unavailable" }),
@@ -97,7 +112,7 @@ test("forged key ids cannot drive more than 30 fetches a minute, and use up only
   for (let index = 0; index < 100; index++) await cache.read({ ...DOCUMENT, post: `key-${index}` });
   expect(counted.fetches).toBe(30);
   expect(await textOf(cache.read({ url: "https://keys.example.com/another" }))).toBeNull();
-  expect(await textOf(shared.readerFor(2).read({ ...DOCUMENT, post: "key-100" }))).toBe("{}");
+  expect(await textOf(shared.readerFor(2, TURNS).read({ ...DOCUMENT, post: "key-100" }))).toBe("{}");
   expect(await textOf(cache.read({ ...DOCUMENT, post: "key-0" }))).toBe("{}");
   clock.nowMs += 60_000;
   expect(await textOf(cache.read({ ...DOCUMENT, post: "key-101" }))).toBe("{}");
@@ -106,7 +121,7 @@ test("forged key ids cannot drive more than 30 fetches a minute, and use up only
 test("a document that the provider does not know is asked for once a minute, by all sources together", async () => {
   const { cache, shared, clock, counted } = cacheOver(() => Promise.resolve({ kind: "unknown" }));
   for (let index = 0; index < 10; index++) expect(await textOf(cache.read(DOCUMENT, true))).toBe("unknown");
-  expect(await textOf(shared.readerFor(2).read(DOCUMENT))).toBe("unknown");
+  expect(await textOf(shared.readerFor(2, TURNS).read(DOCUMENT))).toBe("unknown");
   expect(counted.fetches).toBe(1);
   clock.nowMs += 60_000;
   expect(await textOf(cache.read(DOCUMENT))).toBe("unknown");

@@ -25,7 +25,7 @@ export async function receptionOf(
     giveWay: (bytes) => turns.giveWay(bytes),
     takeRoom: (bytes) => room.takeRoom(bytes),
   };
-  const reception = await provider.receive(request, material, at, keys.readerFor(source.id), means);
+  const reception = await provider.receive(request, material, at, keys.readerFor(source.id, turns), means);
   const isEarly = reception.kind === "event" && provider.isAwaiting(material);
   return isEarly ? { kind: "refused", reason: "awaiting_secret" } : reception;
 }

@@ -1,12 +1,16 @@
 /** What the inbound side fetches from providers: through the guard, bounded, cached. */
 import { expect, test } from "bun:test";
+import { TurnQueue } from "../../../src/core/structures/turn-queue.ts";
 import { openKeys, visit } from "../../../src/http/sources/provider-network.ts";
+import { turnParts } from "../../../src/platform/turns.ts";
 import { createGuard } from "../../../src/transport/guard.ts";
 import { createTransport } from "../../../src/transport/transport.ts";
 import type { KeyReader } from "../../../src/inbound/provider.ts";
 import { findProvider } from "../../../src/inbound/providers.ts";
 import { jsonRequest, materialOf } from "../../inbound/kit.ts";
 import { startReceiver } from "../../kit/receiver.ts";
+
+const TURNS = new TurnQueue(turnParts);
 
 function network(allow: readonly string[] = ["127.0.0.0/8"]) {
   const guard = createGuard({ allow });
@@ -29,7 +33,7 @@ function found(text: string) {
 test("a key document is fetched once, by GET or with its body by POST", async () => {
   await using receiver = startReceiver();
   using parts = network();
-  const keys = openKeys(parts).readerFor(1);
+  const keys = openKeys(parts).readerFor(1, TURNS);
   const url = receiver.at("keys", ({ method }) => Response.json({ method }));
   expect(await keys.read({ url })).toEqual(found('{"method":"GET"}'));
   expect(await keys.read({ url })).toEqual(found('{"method":"GET"}'));
@@ -45,7 +49,7 @@ test("a key document is fetched once, by GET or with its body by POST", async ()
 test("what was unknown, or too often asked for, while the clock was a day ahead is asked for again a minute later", async () => {
   await using receiver = startReceiver();
   using parts = network();
-  const keys = openKeys(parts).readerFor(1);
+  const keys = openKeys(parts).readerFor(1, TURNS);
   let status = 404;
   const url = receiver.at("keys", () => new Response("keys", { status }));
   const documentOf = (index: number) => ({ url: `${url}?${index}`, isNamedBySender: true }) as const;
@@ -67,7 +71,7 @@ test.each([
 ])("%s is no document, and the next request tries again", async (_name, answer) => {
   await using receiver = startReceiver();
   using parts = network();
-  const keys = openKeys(parts).readerFor(1);
+  const keys = openKeys(parts).readerFor(1, TURNS);
   const url = receiver.at("keys", answer);
   expect(await keys.read({ url })).toEqual({ kind: "unavailable" });
   receiver.at("keys", () => new Response("fine"));
@@ -77,7 +81,7 @@ test.each([
 test("a document that a request names and its provider does not know is asked for once, and that request is forged", async () => {
   await using receiver = startReceiver();
   using parts = network();
-  const keys = openKeys(parts).readerFor(1);
+  const keys = openKeys(parts).readerFor(1, TURNS);
   const unknown = { url: receiver.at("keys", () => new Response("no such key", { status: 400 })) };
   expect(await keys.read({ ...unknown, isNamedBySender: true })).toEqual({ kind: "unknown" });
   expect(await keys.read({ ...unknown, isNamedBySender: true })).toEqual({ kind: "unknown" });
@@ -87,7 +91,7 @@ test("a document that a request names and its provider does not know is asked fo
 test("what the provider says of its own address, or of our haste, is an outage", async () => {
   await using receiver = startReceiver();
   using parts = network();
-  const keys = openKeys(parts).readerFor(1);
+  const keys = openKeys(parts).readerFor(1, TURNS);
   const gone = receiver.at("gone", () => new Response(null, { status: 404 }));
   expect(await keys.read({ url: gone })).toEqual({ kind: "unavailable" });
   const busy = receiver.at("busy", () => new Response(null, { status: 429 }));
@@ -97,7 +101,7 @@ test("what the provider says of its own address, or of our haste, is an outage",
 test("a forged key id of Plaid costs one call to Plaid and is refused, an outage of Plaid is not the sender's fault", async () => {
   await using receiver = startReceiver();
   using parts = network();
-  const reader = openKeys(parts).readerFor(1);
+  const reader = openKeys(parts).readerFor(1, TURNS);
   const plaid = findProvider("plaid");
   let status = 400;
   receiver.at("plaid", () =>
@@ -127,7 +131,7 @@ test("an address that the guard refuses is not called", async () => {
   await using receiver = startReceiver();
   using parts = network([]);
   const url = receiver.url("keys");
-  expect(await openKeys(parts).readerFor(1).read({ url })).toEqual({ kind: "unavailable" });
+  expect(await openKeys(parts).readerFor(1, TURNS).read({ url })).toEqual({ kind: "unavailable" });
   expect(await visit(parts, url)).toBe(false);
   expect(await visit(parts, "file:///etc/passwd")).toBe(false);
   expect(receiver.requests("keys")).toHaveLength(0);
