@@ -51,7 +51,7 @@ export const METRICS_TOKEN = "metrics-token-of-the-tests";
 export class TestParts implements HttpParts {
   readonly version = "1.2.3";
   baseUrl = "http://localhost:8080";
-  readonly turns = new TurnQueue(turnParts);
+  turns = new TurnQueue(turnParts);
   operatorToken: string | null = OPERATOR_TOKEN;
   metricsToken: string | null = METRICS_TOKEN;
   rateLimits = { publish: 0, management: 0 };

@@ -46,7 +46,7 @@ export function requireJson(request: Request): void {
  */
 export function readBody(request: Request, maxBytes: number, room: BodyInFlight): Bytes | Promise<Bytes> {
   const header = request.headers.get("content-length");
-  if (header === null && request.body === null) return NO_BYTES;
+  if ((header === null || header === "0") && request.body === null) return NO_BYTES;
   const length = header === null ? null : Number(header);
   if (length !== null && length > maxBytes) throw tooLarge(maxBytes);
   if (length !== null && length <= limit("smallBodyBytesMax")) return readWhole(request, room);

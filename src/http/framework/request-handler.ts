@@ -132,9 +132,9 @@ export class RequestHandler implements RequestContext {
       // A long work's body is not parsed before the work has its permit.
       if (route.longWork) await this.beginWork();
       if (takesBody(route)) {
+        const turn = this.giveWay();
+        if (turn !== null) await turn;
         this.admitAgain();
-        // Several large ones that are complete at once are not read in one turn of the loop.
-        if (isHeavy(this.bytes.length)) await this.turns.ownTurn();
       }
       this.readFields();
       const answer = await this.handle();
@@ -226,6 +226,16 @@ export class RequestHandler implements RequestContext {
   private requireRunning(): void {
     if (!this.prepared.route.answersWhileDraining && this.shared.parts.isDraining())
       throw unavailable("The service is starting or stopping. Try again in a moment.");
+  }
+
+  /**
+   * However many bodies are complete in one turn of the loop, no more are read in it than it has time for;
+   * null where this one may be read at once. Without a body, `Arrivals` has counted the request.
+   */
+  private giveWay(): Promise<void> | null {
+    const { bytes, shared } = this;
+    if (isHeavy(bytes.length)) return this.turns.ownTurn();
+    return bytes !== NO_BYTES && shared.parts.turns.isOver ? this.turns.next() : null;
   }
 
   /** Takes the permit of a long work, or waits for one in its caller's line. */
