@@ -140,12 +140,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "const isCounted = false;",
   },
   {
-    name: "what was cut off is written down together with what came later",
-    file: "store/index/recovery.ts",
-    find: "data.index.separate(cutOff.to);",
-    put: "",
-  },
-  {
     name: "order is given up while an outcome is on its way to the disk",
     file: "delivery/actor.ts",
     find: 'return this.endpoint.ordering === "fifo" ? scheduled + recording : scheduled;',

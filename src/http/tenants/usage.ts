@@ -62,7 +62,10 @@ const usageExample: Static<typeof usageShape> = {
 const MONTH_TEXT = { description: "In UTC; default: the month that it is.", examples: ["2026-11"] };
 
 const monthParameter = Type.Optional(
-  shownAs(Type.String(MONTH_TEXT), Type.String({ pattern: "^[1-9][0-9]{3}-(0[1-9]|1[0-2])$", ...MONTH_TEXT })),
+  shownAs(
+    Type.String(MONTH_TEXT),
+    Type.String({ pattern: "^[1-9][0-9]{3}-(0[1-9]|1[0-2])$", ...MONTH_TEXT }),
+  ),
 );
 
 function readMonth({ store }: Needs<"store">, text: string | undefined): Month {

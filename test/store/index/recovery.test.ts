@@ -12,9 +12,18 @@ const NUMBERS = "SELECT sum(failed) AS failed, sum(dead) AS dead FROM stat";
 const ARRIVED = `SELECT (SELECT sum(delivered) FROM stat) AS ofEndpoints, (SELECT sum(delivered) FROM project_stat) AS ofProjects,
   (SELECT count(*) FROM stat) AS endpoints`;
 
-/** The hourly numbers as the next process has them after a crash of this one. */
-async function afterCrash(api: Api, numbers = NUMBERS) {
-  const file = api.data.store.sqlite.serialize();
+/**
+ * The hourly numbers as the next process has them after a crash of this one; or as the one after that has them,
+ * where the next one crashes after so many writes of its start.
+ */
+async function afterCrash(api: Api, numbers = NUMBERS, writes: number | null = null) {
+  const sqlite = await started(api.data.store.sqlite.serialize(), writes ?? Number.POSITIVE_INFINITY);
+  const last = writes === null ? sqlite : await started(sqlite.serialize(), Number.POSITIVE_INFINITY);
+  return last.query(numbers).get();
+}
+
+/** A database as a start leaves it that ends after so many writes. */
+async function started(file: Buffer, writes: number): Promise<Database> {
   // A database in memory has no WAL: https://sqlite.org/fileformat.html#the_database_header
   file.set([1, 1], 18);
   const sqlite = Database.deserialize(file, { strict: true });
@@ -22,8 +31,17 @@ async function afterCrash(api: Api, numbers = NUMBERS) {
     cipher: new Cipher([new Uint8Array(32).fill(1)]),
     cell: "00",
   });
-  await recoverIndex(data);
-  return sqlite.query(numbers).get();
+  const write = data.store.write.bind(data.store);
+  let left = writes;
+  using _ = spyOn(data.store, "write").mockImplementation((...asked) =>
+    left-- > 0 ? write(...asked) : Promise.reject(new Error("cut off")),
+  );
+  const isCut = await recoverIndex(data).then(
+    () => false,
+    () => true,
+  );
+  expect(isCut).toBe(left < 0);
+  return sqlite;
 }
 
 /** An endpoint without retries, and an event to it whose attempt is under way until `answer` is called. */
