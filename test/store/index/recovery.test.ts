@@ -13,8 +13,8 @@ const ARRIVED = `SELECT (SELECT sum(delivered) FROM stat) AS ofEndpoints, (SELEC
   (SELECT count(*) FROM stat) AS endpoints`;
 
 /**
- * The hourly numbers as the next process has them after a crash of this one; or as the one after that has them,
- * where the next one crashes after so many writes of its start.
+ * The hourly numbers as the next process has them after a crash of this one; or as the one after that has
+ * them, where the next one crashes after so many writes of its start.
  */
 async function afterCrash(api: Api, numbers = NUMBERS, writes: number | null = null) {
   const sqlite = await started(api.data.store.sqlite.serialize(), writes ?? Number.POSITIVE_INFINITY);
