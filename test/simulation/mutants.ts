@@ -350,13 +350,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "return this.flights.has(id);",
   },
   {
-    name: "failures from before a pause are written once more after it",
-    file: "delivery/recorder.ts",
-    find: "!isOpenedAgain(endpoint, current) && ",
-    put: "",
-    from: 1100,
-  },
-  {
     name: "that the wall clock was set is written only while a delivery waits",
     file: "delivery/steady.ts",
     find: "if (wasSet() || (tally.waiting > 0 && isOld()))",
