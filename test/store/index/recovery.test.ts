@@ -114,6 +114,12 @@ test.each([1, 2, 3])(
       expect(await afterCrash(api, ARRIVED)).toEqual({ ofEndpoints: 4, ofProjects: 4, endpoints: 4 });
       await publish();
       expect(await afterCrash(api, ARRIVED)).toEqual({ ofEndpoints: 8, ofProjects: 8, endpoints: 4 });
+      for (const writes of [2, 3, 4, 5, 6, 7, 8])
+        expect(await afterCrash(api, ARRIVED, writes)).toEqual({
+          ofEndpoints: 8,
+          ofProjects: 8,
+          endpoints: 4,
+        });
       await index.settle();
       expect(store.sqlite.query(ARRIVED).get()).toEqual({ ofEndpoints: 8, ofProjects: 8, endpoints: 4 });
     } finally {
