@@ -1,13 +1,13 @@
 /** The head of an HTTP/1.1 answer: where it ends, what it says, and how long its body is (RFC 9112). Pure. */
 
+import { once } from "../core/structures/once.ts";
+
 export type Headers = ReadonlyArray<readonly [name: string, value: string]>;
 
 export interface Head {
   readonly status: number;
   /** The whole of it, from which `headersOf` reads. */
   readonly text: string;
-  /** Those of a short head; a long one waits for its body without them, as they take many times its bytes. */
-  readonly headers: Headers | null;
   /** Whether it lets the connection live on: HTTP/1.1 without `connection: close`. */
   readonly isPersistent: boolean;
   /** How a body behind it ends; null where a `content-length` is invalid or two differ. */
@@ -102,19 +102,14 @@ function parseHead(text: string): Head | HeadFailure {
   if (lists.reduce((sum, [, { length }]) => sum + length, 0) > FRAMING_CHARS_MAX) return "invalid_response";
   const isOld = text[7] === "0";
   const isPersistent = !isOld && !findValues(lists, "connection").includes("close");
-  const framing = frame(status, lists, isPersistent);
-  const headers = text.length > KNOWN_CHARS_MAX ? null : readHeaders(text);
-  return { status, text, headers, isPersistent, framing };
+  return { status, text, isPersistent, framing: frame(status, lists, isPersistent) };
 }
 
-/** In the order received; names in lower case. */
-export function headersOf({ headers, text }: Head): Headers {
-  return headers ?? readHeaders(text);
-}
-
-function readHeaders(text: string): Headers {
-  return text.split("\n").slice(1, -2).map(readHeader);
-}
+/**
+ * In the order received; names in lower case. Read once they are asked for: they take many times the bytes of
+ * the head, which may wait long for its body.
+ */
+export const headersOf = once(({ text }: Head): Headers => text.split("\n").slice(1, -2).map(readHeader));
 
 function readHeader(line: string): Headers[number] {
   const colon = line.indexOf(":");

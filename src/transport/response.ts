@@ -105,11 +105,11 @@ export class ResponseParser {
     const isFull = this.#keptBytes === this.#kept.length;
     const body = isFull ? this.#kept : this.#kept.subarray(0, this.#keptBytes);
     const head = this.#head;
-    const { status, headers } = head;
-    const answer = { kind: "response", status, body, truncated: this.#isTruncated } as const;
-    if (headers !== null) return { ...answer, headers };
     return {
-      ...answer,
+      kind: "response",
+      status: head.status,
+      body,
+      truncated: this.#isTruncated,
       // Read when somebody asks: here is the turn in which very many answers may come.
       get headers() {
         return headersOf(head);
