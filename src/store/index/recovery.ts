@@ -1,4 +1,5 @@
 import type { Data } from "../data.ts";
+import type { Index } from "./index.ts";
 import { toEvent, EVENT_COLUMNS, type EventRow } from "../log/events.ts";
 import { OUTCOMES, TRIGGERS } from "../../core/model.ts";
 import { isAttemptOf } from "../log/children.ts";
@@ -46,7 +47,7 @@ export async function recoverIndex(
   const rows = [
     ...eventsAbove(data, mark),
     ...deliveriesAbove(data, mark),
-    ...attemptsAbove(data, mark),
+    ...attemptsAbove(data, mark, cutOff),
   ].sort(([a], [b]) => a - b);
   if (cutOff !== null) {
     await data.store.write(() => {
@@ -86,8 +87,11 @@ function deliveriesAbove(
  * Attempts above the mark. Those of polled endpoints are counted with their acknowledgement
  * (Index.countAttemptsBelowMark).
  */
-function attemptsAbove({ store, index }: Pick<Data, "store" | "index">, mark: number): Gathering[] {
-  const { cutOff } = index;
+function attemptsAbove(
+  { store, index }: Pick<Data, "store" | "index">,
+  mark: number,
+  cutOff: Index["cutOff"],
+): Gathering[] {
   const sql = `SELECT a.id, d.project_id, d.endpoint_id, a.started_at, a.outcome, a.trigger, a.duration_ms, a.dead_reason, (${IS_AGAIN}) AS is_again
     FROM attempt a JOIN delivery d ON d.id = a.delivery_id
     WHERE a.id > ? AND NOT (a.status_code IS NULL AND a.outcome IN (${OUTCOMES.indexOf("delivered")}, ${OUTCOMES.indexOf("handed_out")}))`;
