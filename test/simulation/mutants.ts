@@ -11,8 +11,6 @@ export interface Mutant {
   file: string;
   find: string;
   put: string;
-  /** The seed from which it is hunted, where only few seeds find it. */
-  from?: number;
 }
 
 export const MUTANTS: readonly Mutant[] = [

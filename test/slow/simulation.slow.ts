@@ -57,8 +57,7 @@ const over = new AbortController();
 
 /** All seeds with a planted bug, until one finds it. */
 function hunt(mutant: number): Promise<Ended> {
-  const from = String(MUTANTS[mutant]?.from ?? 1);
-  const args = ["--seeds", String(SEEDS_FOR_A_MUTANT), "--from", from, "--failures", "1"];
+  const args = ["--seeds", String(SEEDS_FOR_A_MUTANT), "--failures", "1"];
   const begun = hunts.get(mutant) ?? run("simulate.ts", args, { mutant, signal: over.signal });
   hunts.set(mutant, begun);
   return begun;
