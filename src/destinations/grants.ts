@@ -6,8 +6,8 @@ import type { DestinationConfig } from "./destination.ts";
 const ENTRY_BYTES = 500;
 
 /**
- * What a token server has granted to endpoints, by their settings: what was used last, up to
- * `grantsKeptBytesMax`. An endpoint whose grant is not kept any more asks for another.
+ * What a token server has granted to endpoints, or what was signed to get it, by their settings: what was
+ * used last, up to `grantsKeptBytesMax`. An endpoint whose own is not kept any more gets another.
  */
 export class Grants<T extends { granted: readonly string[] }> extends RecentMap<DestinationConfig, T> {
   constructor() {
