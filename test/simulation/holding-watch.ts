@@ -41,22 +41,25 @@ export class HoldingWatch {
   #wrong(): [endpointId: number, text: string][] {
     const { data, actors } = this.run.process;
     const found: [number, string][] = [];
-    for (const { endpointId, open, awaiting } of this.#openByEndpoint()) {
+    const rows = this.run.openRows.get();
+    for (const [endpointId, { open, awaiting, parked, inMemory }] of rows) {
       const endpoint = data.endpoints.getAnyway(endpointId);
       if (!endpoint) continue;
       const { status } = endpoint;
-      if (data.tally.openOf(endpointId) !== open)
+      if (data.tally.openOf(endpointId) !== open.length)
         found.push([endpointId, "open deliveries are counted wrong"]);
-      const held = awaiting + this.#held(endpointId);
-      if (held < open) found.push([endpointId, "a delivery is open that nobody knows"]);
-      if (held > open) found.push([endpointId, "more is told to wait than is open"]);
+      const held = awaiting + parked + this.#heldInMemory(endpointId, inMemory);
+      if (held < open.length) found.push([endpointId, "a delivery is open that nobody knows"]);
+      if (held > open.length) found.push([endpointId, "more is told to wait than is open"]);
       const isClosed = status === "deleted" || status === "disabled";
       if (isClosed && awaiting > 0)
         found.push([endpointId, `a delivery waits for the plan, and its endpoint is ${status}`]);
     }
-    for (const endpointId of this.run.endpoints)
-      if (this.#openIn(actors.inMemory(endpointId).held) < actors.inMemory(endpointId).held.length)
+    for (const endpointId of this.run.endpoints) {
+      const open = new Set(rows.get(endpointId)?.open.map(({ id }) => id));
+      if (!actors.inMemory(endpointId).held.every((id) => open.has(id)))
         found.push([endpointId, "an actor holds a delivery that has ended"]);
+    }
     for (const endpointId of this.run.endpoints)
       if (!this.#isHealthWritten(endpointId))
         found.push([endpointId, "an endpoint's health in memory is not what its row says"]);
@@ -76,35 +79,11 @@ export class HoldingWatch {
     );
   }
 
-  #openIn(ids: number[]): number {
-    if (ids.length === 0) return 0;
-    const row = this.run.sqlite
-      .query<{ open: number }, [string]>(
-        "SELECT count(*) AS open FROM delivery WHERE id IN (SELECT value FROM json_each(?)) AND status IN (0, 1)",
-      )
-      .get(JSON.stringify(ids));
-    return row?.open ?? 0;
-  }
-
-  /** In its actor's hands, on their way to it, or parked; some that are parked are in its hands already. */
-  #held(endpointId: number): number {
+  /** In its actor's hands or on their way to it; some that are parked are in its hands already. */
+  #heldInMemory(endpointId: number, inMemory: ReadonlySet<number>): number {
     const { actors } = this.run.process;
     const { held, busy } = actors.inMemory(endpointId);
-    const row = this.run.sqlite
-      .query<{ held: number }, [number, string]>(
-        `SELECT (SELECT count(*) FROM delivery WHERE endpoint_id = ?1 AND queue_order IS NOT NULL)
-           + (SELECT count(*) FROM delivery WHERE id IN (SELECT value FROM json_each(?2)) AND due IS NOT NULL AND queue_order IS NULL) AS held`,
-      )
-      .get(endpointId, JSON.stringify([...held, ...busy]));
-    return actors.dispatcher.waitingOf(endpointId) + (row?.held ?? 0);
-  }
-
-  #openByEndpoint() {
-    return this.run.sqlite
-      .query<{ endpointId: number; open: number; awaiting: number }, []>(
-        `SELECT endpoint_id AS endpointId, count(*) AS open, sum(due IS NULL) AS awaiting
-         FROM delivery WHERE status IN (0, 1) GROUP BY endpoint_id`,
-      )
-      .all();
+    const inHands = new Set([...held, ...busy]).intersection(inMemory).size;
+    return actors.dispatcher.waitingOf(endpointId) + inHands;
   }
 }

@@ -59,19 +59,14 @@ export class Liveness {
   }
 
   look(): void {
-    const rows = this.run.sqlite.query<{ id: number }, []>("SELECT id FROM delivery WHERE status IN (0, 1)");
-    const open = rows.all().flatMap(({ id }) => this.run.process.data.deliveries.get(id) ?? []);
-    this.#countOpen(open);
-    for (const delivery of open) this.#lookAt(delivery);
-  }
-
-  #countOpen(open: readonly Delivery[]): void {
     const { monotonic } = this.run.world;
-    for (const [endpointId, own] of Map.groupBy(open, (delivery) => delivery.endpointId)) {
+    for (const [endpointId, { open }] of this.run.openRows.get()) {
+      if (open.length === 0) continue;
       const before = this.#openOf.get(endpointId);
-      const isFewer = own.length < (before?.count ?? 0);
+      const isFewer = open.length < (before?.count ?? 0);
       const fewerAt = isFewer ? monotonic : (before?.fewerAt ?? Number.NEGATIVE_INFINITY);
-      this.#openOf.set(endpointId, { count: own.length, fewerAt });
+      this.#openOf.set(endpointId, { count: open.length, fewerAt });
+      for (const delivery of open) this.#lookAt(delivery);
     }
   }
 
@@ -175,10 +170,8 @@ export class Liveness {
   }
 
   #hasEarlier(endpointId: number, id: number): boolean {
-    const earlier = this.run.sqlite.query(
-      "SELECT 1 FROM delivery WHERE endpoint_id = ? AND id < ? AND status IN (0, 1) LIMIT 1",
-    );
-    return earlier.get(endpointId, id) !== null;
+    const first = this.run.openRows.get().get(endpointId)?.open[0];
+    return first !== undefined && first.id < id;
   }
 
   #knownOf({ id, attemptCount: attempts, generation, due }: Delivery, latest: number): Known {

@@ -3,6 +3,7 @@ import type { Delivery } from "../../src/core/model.ts";
 import { monthAt } from "../../src/core/plans.ts";
 import type { Load } from "../../src/core/waiting.ts";
 import { ORIGINS } from "../../src/core/model.ts";
+import { KeptRows } from "./kept-rows.ts";
 import type { Simulation } from "./run.ts";
 
 const DAY_MS = 86_400_000;
@@ -37,7 +38,19 @@ export class PlanWatch {
   /** By the monotonic clock: since when the disk takes writes. */
   #writableSince = 0;
 
-  constructor(private readonly run: Simulation) {}
+  readonly #stale: KeptRows<number>;
+  /** By the start of the month. */
+  readonly #taken: KeptRows<number>;
+
+  constructor(private readonly run: Simulation) {
+    const stale = run.sqlite.query<{ events: number }, []>(STALE);
+    this.#stale = new KeptRows(run.sqlite, () => stale.get()?.events ?? 0);
+    const taken = run.sqlite.query<{ taken: number }, [number, number]>(PLACES);
+    this.#taken = new KeptRows(run.sqlite, (at) => {
+      const { start, end } = monthAt(at);
+      return taken.get(start / DAY_MS, end / DAY_MS)?.taken ?? 0;
+    });
+  }
 
   /** The process died. */
   forget(): void {
@@ -54,13 +67,13 @@ export class PlanWatch {
   }
 
   look(): void {
-    if ((this.run.sqlite.query<{ events: number }, []>(STALE).get()?.events ?? 0) > 0)
+    if (this.#stale.get() > 0)
       this.run.violate("an event of which nothing waits for the plan counts as waiting");
     const { tenants, meter, store } = this.run.process.data;
     const account = tenants.account(this.run.accountId);
     const { limit, remaining } = account ? meter.standing(account) : { limit: null, remaining: null };
     if (limit === null || remaining === null) return;
-    const byRows = this.#byRows();
+    const byRows = this.#taken.get(monthAt(store.now()).start);
     const needed = byRows + this.#withoutPlace();
     if (remaining > Math.max(0, limit - needed))
       this.run.violate("a plan takes more than it has left, as an attempt in flight has lost its place");
@@ -70,12 +83,6 @@ export class PlanWatch {
     if (this.#writableSince < since) this.#ended = this.#ended.filter((at) => at > since);
     const most = byRows + this.#flights.size + this.#ended.length;
     if (remaining < limit - most) this.run.violate("more places of a plan are taken than anything has");
-  }
-
-  #byRows(): number {
-    const { start, end } = monthAt(this.run.process.data.store.now());
-    const rows = this.run.sqlite.query<{ taken: number }, [number, number]>(PLACES);
-    return rows.get(start / DAY_MS, end / DAY_MS)?.taken ?? 0;
   }
 
   /** How many in flight have no place in their rows: cancelled, ended, erased, or opened again meanwhile. */

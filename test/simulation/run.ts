@@ -9,6 +9,7 @@ import { ClockJumps } from "./clock-jumps.ts";
 import type { Consumer } from "../../src/store/cleanup/erasures.ts";
 import { Erasures } from "./erasures.ts";
 import { newOutside } from "./outside.ts";
+import { KeptRows } from "./kept-rows.ts";
 import { Liveness } from "./liveness.ts";
 import { check, tallyAgrees } from "./invariants.ts";
 import { bootProcess, type Process, recoverProcess } from "./process.ts";
@@ -17,6 +18,7 @@ import { Pollers } from "./pollers.ts";
 import { Publishing } from "./publishing.ts";
 import { CONSUMERS, SEEDS_WITH_USUAL_BOUNDS, setBounds } from "./scenario.ts";
 import { HoldingWatch } from "./holding-watch.ts";
+import { readOpenRows } from "./open-rows.ts";
 import { OrderWatch } from "./order-watch.ts";
 import { Replays } from "./replays.ts";
 import { FAULT_NAMES, type Faults, Receivers } from "./receivers.ts";
@@ -54,6 +56,7 @@ export class Simulation {
   endpoints: number[] = [];
   /** Where each endpoint is reached, also once it is gone. */
   readonly paths = new Map<number, string[]>();
+  readonly openRows = new KeptRows(this.sqlite, () => readOpenRows(this.sqlite));
   readonly watch = new AttemptWatch(this);
   readonly order = new OrderWatch(this);
   readonly liveness = new Liveness(this);
