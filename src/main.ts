@@ -1,4 +1,4 @@
-import { type App, type FirstKeys, startApp } from "./app.ts";
+import type { App, FirstKeys } from "./app.ts";
 import { systemClock } from "./platform/clock.ts";
 import { runCommand } from "./cli/command.ts";
 import { readConfig } from "./config.ts";
@@ -70,6 +70,8 @@ process.on("SIGHUP", () => logger.log("info", "SIGHUP is ignored: settings are r
 
 try {
   const replica = await findReplica(config.dataDir, process.env);
+  // Only now: a command needs nothing of it.
+  const { startApp } = await import("./app.ts");
   app = await startApp(config, { clock: systemClock, logger, announce, fail: die, replica });
 } catch (error) {
   die(error);
