@@ -84,11 +84,10 @@ class Trial {
   async run(): Promise<void> {
     const { make, mine = things.nothing } = this.one;
     const { owner, stranger } = this;
-    const [first, second] = [await make(owner), await make(owner)];
+    const ids = await make(owner);
     const [ofOwner, ofStranger] = [await mine(owner), await mine(stranger.home)];
-    await this.succeeds(first, ofOwner);
-    await this.fails(second, ofStranger);
-    await this.succeeds(second, ofOwner);
+    await this.fails(ids, ofStranger);
+    await this.succeeds(ids, ofOwner);
   }
 
   private async succeeds(ids: Ids, mine: Ids): Promise<void> {
