@@ -2,7 +2,7 @@ import type { AttemptError } from "../core/attempt-error.ts";
 import type { Json } from "../core/json/value.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
-import { RecentMap } from "../core/structures/recent-map.ts";
+import { RecentByObject } from "../core/structures/recent-by-object.ts";
 import type { Pieces, Turns } from "../core/structures/turn-queue.ts";
 import {
   compileTransformations,
@@ -17,7 +17,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** Of the endpoints that used theirs last, over all projects. */
-export const compiledTransformations = new RecentMap<Endpoint, Transformation>(
+export const compiledTransformations = new RecentByObject<Endpoint, Transformation>(
   limit("compiledTransformationsBytesMax"),
   ({ weight }) => weight,
 );

@@ -1,5 +1,5 @@
 import { limit } from "../core/limits.ts";
-import { RecentMap } from "../core/structures/recent-map.ts";
+import { RecentByObject } from "../core/structures/recent-by-object.ts";
 import type { DestinationConfig } from "./destination.ts";
 
 /** What an entry takes beside its texts. */
@@ -9,7 +9,7 @@ const ENTRY_BYTES = 500;
  * What a token server has granted to endpoints, or what was signed to get it, by their settings: what was
  * used last, up to `grantsKeptBytesMax`. An endpoint whose own is not kept any more gets another.
  */
-export class Grants<T extends { granted: readonly string[] }> extends RecentMap<DestinationConfig, T> {
+export class Grants<T extends { granted: readonly string[] }> extends RecentByObject<DestinationConfig, T> {
   constructor() {
     super(limit("grantsKeptBytesMax"), ({ granted }) =>
       granted.reduce((sum, { length }) => sum + length, ENTRY_BYTES),

@@ -5,6 +5,8 @@ import { holdConnections } from "./held.ts";
 
 /** Heavy floods by those who may call, and by receivers of a raw answer. */
 
+/** The last byte of every payload. */
+const BRACE = 0x7d;
 const SECRET = "a-secret-of-the-bench";
 
 /**
@@ -130,4 +132,27 @@ export async function filteredLists(target: Target): Promise<() => Promise<Tally
     for (const close of closes) close();
     return { asked: 100 * 10 * links.length };
   };
+}
+
+/** Versions of an endpoint, each with long headers of its own, and an attempt by each. */
+export async function manyVersions(target: Target): Promise<() => Promise<Tally>> {
+  // No server of Bun's: it takes no head of that size.
+  const data = (socket: Socket, chunk: Buffer) => {
+    if (chunk.at(-1) === BRACE) socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+  };
+  const receiver = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data } });
+  const headers = (version: string) =>
+    Object.fromEntries(Array.from({ length: 20 }, (_, nth) => [`x-${nth}`, version.padEnd(4000, "v")]));
+  const reply = await call(target, "POST", "/v1/endpoints", {
+    url: `http://127.0.0.1:${receiver.port}/`,
+    headers: headers(""),
+    transformations: [{ op: "omit", paths: ["data.a"] }],
+  });
+  const { id } = (await reply.json()) as { id: string };
+  let at = 0;
+  const change = async () => {
+    await (await publish(target, {})).arrayBuffer();
+    return call(target, "PATCH", `/v1/endpoints/${id}`, { headers: headers(String(at++)) });
+  };
+  return () => atOnce(4000, change, 4);
 }

@@ -12,7 +12,14 @@ import {
   type Target,
   untilSent,
 } from "./heavy-kit.ts";
-import { crowdedPolls, filteredLists, heldLogos, longHeads, signedBodies } from "./heavy-callers.ts";
+import {
+  crowdedPolls,
+  filteredLists,
+  heldLogos,
+  longHeads,
+  manyVersions,
+  signedBodies,
+} from "./heavy-callers.ts";
 import { holdConnections } from "./held.ts";
 
 export interface HeavyFlood {
@@ -54,6 +61,7 @@ export const HEAVY_FLOODS: readonly HeavyFlood[] = [
   { name: "held logos", peakMiBMax: 250, seconds: 15, prepare: heldLogos },
   { name: "long heads", peakMiBMax: 300, seconds: 15, prepare: longHeads },
   { name: "filtered lists", peakMiBMax: 350, seconds: 20, prepare: filteredLists },
+  { name: "many versions", peakMiBMax: 300, seconds: 30, prepare: manyVersions },
   { name: "fresh types", peakMiBMax: 400, seconds: 15, prepare: freshTypes },
 ];
 
