@@ -37,7 +37,7 @@ import { type Flight, Flights } from "./flights.ts";
  * | waiting     | something waits, nothing is busy; one timer for the first instant at which something may start | the timer, something earlier |
  * | blocked     | something waits, nothing is busy, no timer: the account, the disk or the slots of all endpoints hold it | a word from outside |
  * | sending     | attempts are busy: up to max_concurrency in flight (fifo: 1), beside those made by hand | the last one is recorded |
- * | backing_off | several failures in a row, slowed down by an answer, or no file was left for a socket; one timer, unless a probe is in flight, nothing waits, or something outside holds it | a success, the instant, a word from outside |
+ * | backing_off | several failures in a row; or an answer slowed it down, or no file was left for a socket, and nothing has been asked for since; one timer, unless a probe is in flight, nothing waits, or something outside holds it | a success, the timer, a word from outside |
  * | paused      | the endpoint is paused; no timer                                                 | resume |
  * | closing     | an attempt found out that the endpoint is to be disabled, and its row does not say so yet; no timer | the row says it, or never will |
  * | disposing   | the endpoint is disabled or deleted; no timer; what waits is ended, slice by slice | enabled, and the slice under way is on disk |
@@ -139,6 +139,12 @@ export class EndpointActor<F extends Finding> {
   /** True where its endpoint is deleted and nothing is left to do. */
   get isGone(): boolean {
     return this.endpoint.status === "deleted" && this.isQuiet;
+  }
+
+  /** The state of that name may last longer, as its timer is for what waits. */
+  get isBackingOff(): boolean {
+    const isHeld = this.health.backoffLevel > 0 || this.#gate() > this.parts.clock.now();
+    return this.mode === "backing_off" && isHeld;
   }
 
   get inMemory(): InMemory {

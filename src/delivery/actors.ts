@@ -354,7 +354,7 @@ export class Actors {
       counts.queued += actor.queued;
       counts.inFlight += actor.inFlight;
       if (actor instanceof PollActor) counts.pollers += actor.pollers;
-      else if (actor.mode === "backing_off") counts.backingOff++;
+      else if (actor.isBackingOff) counts.backingOff++;
       else oldest = Math.min(oldest, actor.nextDue ?? now);
     });
     // A copy: one that is woken and asks in vain again stands at the end of them.

@@ -65,7 +65,7 @@ export class Recorder {
     // At once: a later write of the same transaction may have changed the endpoint, and is announced next.
     if (disabled) endpoints.announce(disabled);
     const until = gateOf(settlement.health);
-    const leftAloneUntil = until > 0 ? this.parts.clock.toWall(until) : null;
+    const leftAloneUntil = until > this.parts.clock.now() ? this.parts.clock.toWall(until) : null;
     this.parts.onAttempt({ settlement, number, nextAttemptAt, leftAloneUntil, lagMs });
     return applied ? "applied" : "overtaken";
   }

@@ -9,7 +9,7 @@ import { LIMITS } from "../../src/core/limits.ts";
 import { type Endpoint, HEALTHY } from "../../src/core/model.ts";
 import type { Settlement } from "../../src/delivery/actor-parts.ts";
 import { loadDelivery } from "../../src/delivery/load.ts";
-import { Recorder } from "../../src/delivery/recorder.ts";
+import { type AttemptReport, Recorder } from "../../src/delivery/recorder.ts";
 import type { Sent } from "../../src/delivery/send.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 
@@ -159,8 +159,10 @@ async function failed(it: TestData, endpoint: Endpoint, statusCode: number) {
   const dead = { status: "dead", step: 1, due: null, deadReason: "gone" } as const;
   const none = { queueOrder: null, health: HEALTHY, healthChanged: false, disable: null };
   const settlement: Settlement<Sent> = { endpoint, load, trigger: "publish", sent, change: dead, ...none };
-  const recorder = new Recorder(it.data, { clock: steadyOver(systemClock), onAttempt: () => {} });
-  return { recorder, settlement };
+  const reports: AttemptReport[] = [];
+  const onAttempt = (report: AttemptReport) => void reports.push(report);
+  const recorder = new Recorder(it.data, { clock: steadyOver(systemClock), onAttempt });
+  return { recorder, settlement, reports };
 }
 
 test("what changes an endpoint after a 410 in the same transaction holds in memory too", async () => {
@@ -200,3 +202,13 @@ test.each(["disabled", "paused"] as const)(
     expect(health.get(endpoint.id)).toEqual(HEALTHY);
   },
 );
+
+test("an endpoint whose break is over is told as left alone no more", async () => {
+  await using it = await openTestData();
+  const { recorder, settlement, reports } = await failed(it, await it.endpoint(), 500);
+  for (const ms of [-3_600_000, 3_600_000]) {
+    const health = { ...HEALTHY, failuresInRow: 2, failingSince: 1, slowUntil: Date.now() + ms };
+    await recorder.record({ ...settlement, health, healthChanged: true });
+  }
+  expect(reports.map(({ leftAloneUntil }) => leftAloneUntil !== null)).toEqual([false, true]);
+});
