@@ -649,6 +649,11 @@ export const LIMITS = {
     unit: "count",
     why: "What one turn of the loop writes in a long job: a few milliseconds, on a busy machine too.",
   },
+  deliveriesLookedAtMax: {
+    value: 5000,
+    unit: "count",
+    why: "Deliveries that one turn of a cleanup reads, or those of one event: about a millisecond a thousand.",
+  },
   indexSliceRows: {
     value: 500,
     unit: "count",

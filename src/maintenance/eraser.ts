@@ -253,6 +253,8 @@ export class Eraser {
     const { index, removal } = this.parts.data;
     const erased = { events: 0, deliveries: 0, held: [] as HeldDelivery[], walked: before };
     for (let cost = 0, at = 0; at < keys.length && cost < limit("sliceRows"); at++) {
+      // To find none open, `close` has read all that an event has, which `remove` may leave for later.
+      if (erased.deliveries >= limit("deliveriesLookedAtMax")) break;
       const key = keys[at] ?? 0;
       const open = removal.close(key, lastWalked(before, key));
       cost += 1 + open.length;

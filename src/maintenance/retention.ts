@@ -16,8 +16,6 @@ const DAY_MS = 24 * HOUR_MS;
 const PROJECTS_A_TURN = 50;
 /** Events that one turn looks at: with deliveries and attempts, as many as a transaction should remove. */
 const EVENTS_A_TURN = 100;
-/** Deliveries that one turn asks, or those of one event: about a millisecond. */
-const DELIVERIES_A_TURN = 5000;
 
 const PARTS: readonly KeptPart[] = ["bodies", "attempts"];
 
@@ -179,7 +177,7 @@ export class Retention {
    */
   #look(keys: readonly number[], { event }: Begun, isDue: (key: number, age: EventAge) => boolean) {
     const looked = { due: [] as number[], last: 0 };
-    for (let asked = 0, at = 0; at < keys.length && asked < DELIVERIES_A_TURN; at++) {
+    for (let asked = 0, at = 0; at < keys.length && asked < limit("deliveriesLookedAtMax"); at++) {
       const key = keys[at] ?? 0;
       looked.last = key;
       if (key === event) return { ...looked, due: [key] };

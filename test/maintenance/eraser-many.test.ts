@@ -1,6 +1,7 @@
 /** Many consumers are erased: a run of the job lasts while new ones come as fast as they are done. */
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { heapStats } from "bun:jsc";
+import { limit, LIMITS } from "../../src/core/limits.ts";
 import { startApi } from "../http/log-kit.ts";
 import { jobControlOf } from "../kit/job-control.ts";
 
@@ -22,4 +23,26 @@ test("of erasures that are done nothing is held while another one is still to be
   };
   await api.services.eraser.run(jobControlOf({ rest }));
   expect([held.length > 0, Math.max(...held) < CONSUMERS / 2]).toEqual([true, true]);
+});
+
+test("a transaction removes no more events than it can read deliveries of, although those follow later", async () => {
+  await using api = await startApi();
+  const { erasures, index } = api.data;
+  const { value } = LIMITS.deliveriesLookedAtMax;
+  const width = limit("sliceRows") + 1;
+  const events = 20;
+  // Disabled, so that nothing is open.
+  for (let n = 0; n < width; n++) await api.endpoint({ status: "disabled", disabledReason: "failing" });
+  for (let n = 0; n < events; n++) await api.publish("a.b", { consumer_id: "wide" });
+  await index.writeDown();
+  using advance = spyOn(erasures, "advance");
+  (LIMITS.deliveriesLookedAtMax as { value: number }).value = 5 * width;
+  try {
+    expect((await api.call("DELETE", "/v1/consumers/wide")).status).toBe(202);
+    await api.services.eraser.run(jobControlOf());
+  } finally {
+    (LIMITS.deliveriesLookedAtMax as { value: number }).value = value;
+  }
+  const slices = advance.mock.calls.map(([, count, deliveries]) => [count, deliveries]);
+  expect(slices).toEqual(Array.from({ length: 4 }, () => [5, 5 * width]));
 });

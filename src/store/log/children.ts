@@ -53,11 +53,16 @@ export function deliveriesOf(
       WHERE id > ${above} AND id < ${below} AND event_id = ${event} AND ${REPLAYED} AND ${where}`;
 }
 
-/** The condition that a row of `delivery` has its key between an event and the next, and between two keys. */
+/**
+ * The condition that a row of `delivery` has its key between an event and the next, and between two keys. The
+ * next may have left the log already, with deliveries that are still to follow it (cleanup/removal.ts).
+ */
 function standsBehind(event: string, above: string, below: string): string {
-  const next = `ifnull((SELECT id FROM event WHERE id > ${event} ORDER BY id LIMIT 1), ${below})`;
+  const next = (key: string, table: string) =>
+    `ifnull((SELECT ${key} FROM ${table} WHERE ${key} > ${event} ORDER BY ${key} LIMIT 1), ${below})`;
+  const end = `${event} + ${KEYS_MAX}, ${next("id", "event")}, ${next("event_id", "removal")}, ${below}`;
   // One bound on each side: of two, SQLite would seek by one, and read on to the other.
-  return `id > max(${event}, ${above}) AND id < min(${event} + ${KEYS_MAX}, ${next}, ${below})`;
+  return `id > max(${event}, ${above}) AND id < min(${end})`;
 }
 
 /**

@@ -1,6 +1,13 @@
 import type { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { attemptsOf, deliveriesOf, isAttemptOf, isLastAttemptOf } from "../../../src/store/log/children.ts";
+import {
+  attemptsOf,
+  deliveriesOf,
+  endOfSlice,
+  isAttemptOf,
+  isLastAttemptOf,
+  KEY_MAX,
+} from "../../../src/store/log/children.ts";
 import { openMemory } from "../../kit/memory.ts";
 
 interface Row {
@@ -110,5 +117,22 @@ test("an attempt that has the key of one that has left is not taken for it", () 
       ...expected,
     ]);
   }
+  sqlite.close();
+});
+
+test("deliveries of an event that has left the log, and that they follow in slices, are not passed by", () => {
+  const sqlite = openMemory();
+  fill(sqlite);
+  sqlite.exec("DELETE FROM event WHERE id = 200");
+  const insert = sqlite.prepare(
+    "INSERT INTO delivery (id, event_id, endpoint_id, project_id, status) VALUES (?, 200, 9, 1, 2)",
+  );
+  for (let id = 202; id < 250; id++) insert.run(id);
+  // As it counts all rows that stand between, the end of a slice tells how far they are read.
+  const end = () => sqlite.query<{ key: number }, []>(endOfSlice("up", "100", "100", "5")).get()?.key ?? 0;
+  expect(end()).toBe(203);
+  sqlite.exec("INSERT INTO removal (event_id) VALUES (200)");
+  expect(end()).toBe(KEY_MAX);
+  expect(keysOf(sqlite, `${deliveriesOf("100", "id")} ORDER BY id`)).toEqual([101, 102, 103, 300]);
   sqlite.close();
 });
