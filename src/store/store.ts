@@ -63,6 +63,8 @@ export class Store {
   #state: State = "idle";
   /** Nothing commits for a while (`holdCommits`), whatever the state. */
   #isHeld = false;
+  /** Nothing more is taken. */
+  #isClosing = false;
   /** Since when some write has had no answer, if the store is writable; null where none waits. */
   #waitingSince: number | null = null;
   /** When the transaction that runs began. */
@@ -141,8 +143,9 @@ export class Store {
    * one project keep their order; those of two, or of a project and of nobody, do not.
    */
   writeFor<T>(owner: Owner, run: () => T, kept = false): Promise<T> {
-    if (!this.writable && !kept)
+    if ((!this.writable || this.#isClosing) && !kept)
       return Promise.reject(unavailable("The service cannot write at the moment."));
+    if (this.#isClosing) return new Promise(() => {});
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#waiting.push({ run, resolve, reject, kept, owner, value: undefined, error: null });
     this.#waitingSince ??= performance.now();
@@ -208,8 +211,12 @@ export class Store {
     this.#onTimed.push(listener);
   }
 
-  /** Writes what waits, then nothing any more: what is kept after that stays unanswered, as after a crash. */
+  /**
+   * Writes what waits, and nothing any more: what is kept from now on stays unanswered, as after a crash. Else
+   * whoever writes slice after slice would hold up the end of the process.
+   */
   async close(): Promise<void> {
+    this.#isClosing = true;
     await this.settled();
     this.#enter("closed");
   }
