@@ -62,7 +62,7 @@ export interface DeliveryRows {
 
 /** The slots that all endpoints share (slots.ts). */
 export interface SharedSlots<F extends Finding> {
-  /** Until `giveBack`. */
+  /** Until `giveBack`: once the outcome is on disk, or will never be. */
   take(endpoint: Endpoint, load: Load): void;
   /** The slot may be free later, as `sent` says; the body's bytes are at once. */
   giveBack(endpoint: Endpoint, load: Load, sent: F | null): void;

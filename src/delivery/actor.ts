@@ -47,8 +47,8 @@ import { type Flight, Flights } from "./flights.ts";
  * (`#run`), and then looks which of the five it is in (`#openState`). Of the others, pause, disable, delete
  * and stop come from outside, in any state but the last.
  *
- * An attempt's slot is free once the answer is there; the delivery stays busy until the outcome is on disk,
- * so that one delivery never has two attempts at once.
+ * An attempt's place in `max_concurrency` is free once the answer is there; the delivery stays busy until the
+ * outcome is on disk, so that one delivery never has two attempts at once.
  */
 export type State =
   | { mode: "idle" | "blocked" | "paused" }
@@ -143,8 +143,8 @@ export class EndpointActor<F extends Finding> {
 
   /** The state of that name may last longer, as its timer is for what waits. */
   get isBackingOff(): boolean {
-    const isHeld = this.health.backoffLevel > 0 || this.#gate() > this.parts.clock.now();
-    return this.mode === "backing_off" && isHeld;
+    if (this.mode !== "backing_off") return false;
+    return this.health.backoffLevel > 0 || this.#gate() > this.parts.clock.now();
   }
 
   get inMemory(): InMemory {
@@ -481,31 +481,28 @@ export class EndpointActor<F extends Finding> {
     this.parts.slots.take(endpoint, load);
     this.parts.meter.beginFirst(load.delivery);
     const sent = await this.parts.send(endpoint, load);
-    this.parts.slots.giveBack(endpoint, load, sent);
     this.#flights.land(flight);
-    if (sent === null) return this.#onUntried(flight, asker);
-    const settlement = this.#conclude(flight, load, sent);
-    const recording = this.parts.record(settlement);
-    this.#goOn();
+    const settlement = sent && this.#conclude(flight, load, sent);
+    const recording = settlement && this.parts.record(settlement);
+    if (recording) this.#goOn();
     // If this attempt disables the endpoint, `update` is called before it is recorded here.
     const recorded = await recording;
+    // Only now: what waits for a slow disk has a bound too.
+    this.parts.slots.giveBack(endpoint, load, sent);
     this.parts.meter.endFirst(flight.id);
-    // Before `putBack`, which leaves out what is busy.
+    // Before `putBack` and `reload`, which leave out what is busy.
     this.#flights.end(flight);
-    this.#backlog.putBack(flight, settlement, recorded);
-    if (settlement.disable !== null) this.#leaveClosing();
+    if (settlement && recorded) this.#backlog.putBack(flight, settlement, recorded);
+    else this.#waitForFiles(flight.id);
+    if (settlement?.disable) this.#leaveClosing();
     asker?.(sent);
     this.#goOn();
   }
 
   /** The delivery is due as before, as this cost no attempt; nothing of the endpoint starts for a moment. */
-  #onUntried(flight: Flight, asker: Asker<F>): void {
-    this.parts.meter.endFirst(flight.id);
-    this.#flights.end(flight);
+  #waitForFiles(id: number): void {
     this.#shortUntil = this.parts.clock.now() + limit("shortageRestMs");
-    if (this.#state.mode !== "stopped") this.#backlog.reload(flight.id);
-    asker?.(null);
-    this.#goOn();
+    if (this.#state.mode !== "stopped") this.#backlog.reload(id);
   }
 
   /** What the attempt means: the delivery's next state, and the endpoint's. */

@@ -212,8 +212,8 @@ export class Store {
   }
 
   /**
-   * Writes what waits, and nothing any more: what is kept from now on stays unanswered, as after a crash. Else
-   * whoever writes slice after slice would hold up the end of the process.
+   * Writes what waits, and nothing any more: what is kept from now on stays unanswered, as after a crash.
+   * Else whoever writes slice after slice would hold up the end of the process.
    */
   async close(): Promise<void> {
     this.#isClosing = true;

@@ -411,14 +411,3 @@ describe("a test that finds no attempt", () => {
     expect(stage.actor.queued).toBe(0);
   });
 });
-
-test("an endpoint that was slowed down counts as backing off until that is over, whatever waits longer", async () => {
-  const stage = new ActorStage();
-  stage.deliver();
-  await stage.answer(503);
-  await stage.write();
-  expect([stage.actor.mode, stage.actor.isBackingOff]).toEqual(["backing_off", true]);
-  // The next attempt is planned a minute after the first.
-  stage.clock.advance(LATER_MS);
-  expect([stage.flying.length, stage.actor.isBackingOff]).toEqual([0, false]);
-});

@@ -67,6 +67,7 @@ test("headers of an endpoint count among the bytes in flight, and what is given 
   await data.endpoints.change(endpoint.id, () => ({ headers: [] }));
   ends[0]?.(SLOWED);
   await nextTurn();
+  await data.store.settled();
   const bytes = taken.mock.calls[0]?.[1] ?? 0;
   expect([bytes > 4000, given.mock.calls.map((call) => call[1])]).toEqual([true, [bytes]]);
 });

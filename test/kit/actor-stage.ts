@@ -25,6 +25,8 @@ export class ActorStage {
   isSuspended = false;
   isFull = false;
   isTurnOver = false;
+  /** Of those that all endpoints share. */
+  slotsTaken = 0;
   /** What the database knows of open deliveries. */
   readonly rows = new Map<number, number>();
   /** null: it was not tried. */
@@ -53,7 +55,12 @@ export class ActorStage {
             }),
           ),
       },
-      slots: { take: () => {}, giveBack: () => {}, ask: () => !this.isFull, isFree: () => !this.isFull },
+      slots: {
+        take: () => this.slotsTaken++,
+        giveBack: () => this.slotsTaken--,
+        ask: () => !this.isFull,
+        isFree: () => !this.isFull,
+      },
       meter: { beginFirst: () => {}, endFirst: () => {} },
       send: () =>
         new Promise((resolve) =>

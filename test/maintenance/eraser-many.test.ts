@@ -32,7 +32,8 @@ test("a transaction removes no more events than it can read deliveries of, altho
   const width = limit("sliceRows") + 1;
   const events = 20;
   // Disabled, so that nothing is open.
-  for (let n = 0; n < width; n++) await api.endpoint({ status: "disabled", disabledReason: "failing" });
+  const closed = { url: api.receiver.url("wide"), status: "disabled", disabledReason: "failing" } as const;
+  for (let n = 0; n < width; n++) await api.endpoint(closed);
   for (let n = 0; n < events; n++) await api.publish("a.b", { consumer_id: "wide" });
   await index.writeDown();
   using advance = spyOn(erasures, "advance");

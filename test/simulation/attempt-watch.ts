@@ -24,8 +24,10 @@ export class AttemptWatch {
   readonly #inFlight = new Map<number, number>();
   /** The last scheduled attempt of each endpoint that came to its end in this life. */
   readonly #lastEnded = new Map<number, { id: number; number: number }>();
-  /** Deliveries with an attempt under way, and the bytes of their bodies. */
-  readonly #busy = new Map<number, number>();
+  /** Deliveries with an attempt under way. */
+  readonly #busy = new Set<number>();
+  /** Those, and others whose outcome is on its way to the disk, and the bytes of their bodies. */
+  readonly #slots = new Map<number, number>();
   /** Those of the busy that somebody asked for. */
   readonly #byHand = new Map<number, { endpoint: Endpoint; load: Load }>();
   /** When the last scheduled attempt of each endpoint began, by the monotonic clock. */
@@ -79,7 +81,7 @@ export class AttemptWatch {
 
   /** Of the slots of all endpoints. */
   get #busyPart(): number {
-    const { size } = this.#busy;
+    const { size } = this.#slots;
     return Math.max(size / this.run.attemptsMax, this.#bytes / limit("attemptsInFlightBytesMax"));
   }
 
@@ -89,12 +91,12 @@ export class AttemptWatch {
   }
 
   get #bytes(): number {
-    return [...this.#busy.values()].reduce((sum, bytes) => sum + bytes, 0);
+    return [...this.#slots.values()].reduce((sum, bytes) => sum + bytes, 0);
   }
 
   /** A delivery of which an attempt is under way, if there is one. */
   someBusy(rng: Rng): number | null {
-    return this.#busy.size === 0 ? null : rng.pick([...this.#busy.keys()]);
+    return this.#busy.size === 0 ? null : rng.pick([...this.#busy]);
   }
 
   /** When the next attempt of it ends, in this life. */
@@ -156,6 +158,7 @@ export class AttemptWatch {
     // What was not written down is done again at once.
     for (const [id, { number }] of this.#waits) if (!this.#isRecorded(id, number)) this.#waits.delete(id);
     this.#busy.clear();
+    this.#slots.clear();
     this.#byHand.clear();
     this.#onceEnded.clear();
     this.#gates.clear();
@@ -171,7 +174,8 @@ export class AttemptWatch {
     if (run.erasures.asked.erased.has(load.delivery.eventId))
       run.violate("an attempt started of an event that was erased");
     run.receivers.secrets.set(run.process.data.ids.encode("msg", id), this.#validSecrets(endpoint.id));
-    this.#busy.set(id, load.body.length);
+    this.#busy.add(id);
+    this.#slots.set(id, load.body.length);
     run.plan.onStart(load);
     const now = run.process.data.endpoints.getAnyway(endpoint.id);
     if (now && !isSameDestination(now, endpoint))
@@ -203,8 +207,8 @@ export class AttemptWatch {
     run.order.onStart(endpoint.id, id);
     this.#startedAt.set(endpoint.id, run.world.monotonic);
     this.#requireSlot(endpoint);
-    if (this.#busy.size > run.attemptsMax)
-      run.violate(`${this.#busy.size} attempts at once where ${run.attemptsMax} may be`);
+    if (this.#slots.size > run.attemptsMax)
+      run.violate(`${this.#slots.size} attempts at once where ${run.attemptsMax} may be`);
     if (this.#bytes - load.body.length > limit("attemptsInFlightBytesMax"))
       run.violate("an attempt started although the bodies in flight leave no room");
     if (run.process.data.tenants.isSuspended(endpoint.projectId))
@@ -219,6 +223,11 @@ export class AttemptWatch {
     const gate = this.#gates.get(endpoint.id) ?? 0;
     if (gate > run.world.monotonic + 1) run.violate("an attempt started before retry-after had passed");
     this.#requireWaited(load);
+  }
+
+  /** Its outcome is on disk, or there is none. */
+  onSettled(id: number): void {
+    this.#slots.delete(id);
   }
 
   onEnd(endpoint: Endpoint, load: Load, sent: Sent | null): void {

@@ -38,6 +38,8 @@ export interface ProcessParts {
   syncMs(): number;
   onStart(endpoint: Endpoint, load: Load): void;
   onEnd(endpoint: Endpoint, load: Load, sent: Sent | null): void;
+  /** The outcome of an attempt is on disk, or it has none. */
+  onSettled(deliveryId: number): void;
   /** Attempts in flight over all endpoints, at most. */
   attemptsMax: number;
   outlet: OutletListeners;
@@ -107,6 +109,11 @@ export function bootProcess(parts: ProcessParts): Process {
     onBroken,
   };
   const steady = openSteadyClock(data, dates);
+  const endFirst = data.meter.endFirst.bind(data.meter);
+  data.meter.endFirst = (id) => {
+    endFirst(id);
+    if (!world.isOver()) parts.onSettled(id);
+  };
   const { actors, recorder } = makeActors(data, {
     clock: steady,
     attemptsMax: parts.attemptsMax,

@@ -150,6 +150,7 @@ export class Simulation {
       syncMs: () => this.#syncMs(),
       onStart: (endpoint, load) => this.watch.onStart(endpoint, load),
       onEnd: (endpoint, load, sent) => this.watch.onEnd(endpoint, load, sent),
+      onSettled: (id) => this.watch.onSettled(id),
     });
   }
 

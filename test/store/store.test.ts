@@ -230,24 +230,6 @@ describe("a disk that hangs", () => {
   });
 });
 
-test("whoever writes slice after slice does not hold up the end, nor is more taken meanwhile", async () => {
-  let slices = 0;
-  const writeOn = async () => {
-    for (;;) {
-      await store.write(insert(10 + slices), true);
-      slices++;
-    }
-  };
-  void writeOn();
-  const closed = store.close();
-  const late = [store.write(insert(1), true), store.write(insert(2))];
-  expect(late[1]).rejects.toMatchObject({ code: "unavailable" });
-  commit();
-  syncs.shift()?.resolve();
-  await closed;
-  expect([slices, ids(), await stateOf(late[0] ?? closed)]).toEqual([1, [10], "pending"]);
-});
-
 describe("a full disk", () => {
   const fill = () => {
     const pages = sqlite.query<{ page_count: number }, []>("PRAGMA page_count").get()?.page_count ?? 0;
