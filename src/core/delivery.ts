@@ -87,7 +87,10 @@ export interface DeliveryChange {
   deadReason: DeadReason | null;
 }
 
-/** Manual and test attempts say nothing about the schedule, and their failures nothing about the endpoint. */
+/**
+ * Manual and test attempts say nothing about the schedule. Their failures count neither towards a backoff nor
+ * towards five days of failures; a 410 (`disabledBy`) and an answer that slows hold all the same.
+ */
 function isExtra(trigger: Trigger): boolean {
   return trigger === "manual" || trigger === "test";
 }

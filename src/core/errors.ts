@@ -102,7 +102,10 @@ export function invalidAll(errors: readonly Fault[]): Problem {
   return new Problem("invalid_request", "The request is not valid.", { errors });
 }
 
-/** 404. `noun` is the word of the glossary ("endpoint"). Unknown, malformed and foreign ids answer alike. */
+/**
+ * 404. `noun` is a word of the first table of src/docs/behaviour.md ("endpoint"). Unknown, malformed and
+ * foreign ids answer alike.
+ */
 export function notFound(noun: string): Problem {
   return new Problem("not_found", `There is no such ${noun}.`);
 }

@@ -34,6 +34,37 @@ export type DeadReason = (typeof DEAD_REASONS)[number];
 export const ORIGINS = ["publish", "replay", "test", "test_replay"] as const;
 export type Origin = (typeof ORIGINS)[number];
 
+/**
+ * Why a request to a source is refused: for its owner's counters and the log, never for the answer. From
+ * `keys_unavailable` to `plan_limit` the provider is told to try again. They, `loop` too, were genuine, but
+ * for `keys_unavailable`.
+ */
+export const REFUSAL_REASONS = [
+  "missing_header",
+  "bad_signature",
+  "stale_timestamp",
+  "token_in_query",
+  "unknown_key",
+  "wrong_key_id",
+  "body_altered",
+  "malformed",
+  "wrong_method",
+  "too_large",
+  "awaiting_secret",
+  "keys_unavailable",
+  "visit_failed",
+  "paused",
+  "suspended",
+  "changed",
+  "rate_limited",
+  "plan_limit",
+  "loop",
+] as const;
+/** What a source's owner is shown. */
+export type SourceRefusal = (typeof REFUSAL_REASONS)[number];
+/** A request that names no source is nobody's. */
+export type RefusalReason = SourceRefusal | "unknown_source";
+
 export const WAITING_FOR = [
   "paused",
   "rate_limit",

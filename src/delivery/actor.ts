@@ -33,10 +33,10 @@ import { type Flight, Flights } from "./flights.ts";
  *
  * | state       | true in it                                                                       | leaves when |
  * |-------------|----------------------------------------------------------------------------------|-------------|
- * | idle        | nothing waits, nothing is busy, no timer                                         | a delivery comes |
+ * | idle        | nothing waits, nothing is busy, no timer                                         | a delivery comes, an attempt by hand |
  * | waiting     | something waits, nothing is busy; one timer for the first instant at which something may start | the timer, something earlier |
  * | blocked     | something waits, nothing is busy, no timer: the account, the disk or the slots of all endpoints hold it | a word from outside |
- * | sending     | attempts are busy: up to max_concurrency in flight (fifo: 1), beside those made by hand | the last one is recorded |
+ * | sending     | attempts are busy: up to max_concurrency in flight (fifo: 1), beside those made by hand | the last one is recorded; before that, what one found out makes it back off |
  * | backing_off | several failures in a row; or an answer slowed it down, or no file was left for a socket, and nothing has been asked for since; one timer, unless a probe is in flight, nothing waits, or something outside holds it | a success, the timer, a word from outside |
  * | paused      | the endpoint is paused; no timer                                                 | resume |
  * | closing     | an attempt found out that the endpoint is to be disabled, and its row does not say so yet; no timer | the row says it, or never will |
@@ -49,12 +49,14 @@ import { type Flight, Flights } from "./flights.ts";
  *
  * An attempt's place in `max_concurrency` is free once the answer is there; the delivery stays busy until the
  * outcome is on disk, so that one delivery never has two attempts at once.
+ *
+ * `isEnding`: a slice of what waits is on its way to the disk. It goes with `closing` where the endpoint was
+ * enabled during that slice, and a 410 landed before the slice was on disk.
  */
 export type State =
   | { mode: "idle" | "blocked" | "paused" }
   | { mode: "waiting"; timer: Timer }
   | { mode: "sending" | "backing_off"; timer: Timer | null }
-  /** `isEnding`: a slice of what waits is on its way to the disk. */
   | { mode: "closing"; isEnding: boolean }
   | { mode: "disposing"; isEnding: boolean }
   | { mode: "stopped"; isEnding: boolean; whenQuiet: (() => void)[] };
@@ -319,8 +321,8 @@ export class EndpointActor<F extends Finding> {
     const now = this.parts.clock.now();
     // The deliveries that are due and not started here start in a later turn of the loop, by a timer for an
     // instant that has passed.
-    if (starts === "now" && !this.#isSuspended())
-      while (this.#askToStart(now) && this.#startNext(now)) if (this.parts.isTurnOver()) break;
+    let goesOn = starts === "now" && !this.#isSuspended();
+    while (goesOn && this.#askToStart(now)) goesOn = this.#startNext(now) && !this.parts.isTurnOver();
     this.#enter(this.#openState(now));
   }
 
@@ -519,6 +521,7 @@ export class EndpointActor<F extends Finding> {
     const disable = isClosing || moved ? null : disabledBy(sent, health, at.now);
     if (disable && this.#state.mode !== "stopped")
       this.#enter({ mode: "closing", isEnding: isEnding(this.#state) });
+    // Where order is kept, it stays the first of its queue.
     const parks =
       change !== null && change.due !== null && this.endpoint.ordering === "none" && !this.hasRoom;
     const queueOrder = parks ? change.due : null;

@@ -44,7 +44,10 @@ export interface PollPage {
   done: boolean;
 }
 
-/** `gone`: deleted or not polled. `full`: too many wait already. `stopping`: the process ends. */
+/**
+ * `gone`: deleted, not polled, or no longer to be asked by this caller. `disabled`: its status. `full`: too
+ * many wait already. `stopping`: the process ends.
+ */
 export type PollRefusal = "gone" | "disabled" | "full" | "stopping";
 
 export interface PollerParts {
@@ -218,7 +221,7 @@ export class Poller {
     return {
       endpoint,
       // Without the body, which stands in the page by now.
-      load: { ...load, body: NO_BYTES },
+      load: { ...load, body: BODY_LET_GO },
       trigger: triggerOf(delivery),
       sent,
       change,
@@ -231,7 +234,7 @@ export class Poller {
   }
 }
 
-const NO_BYTES = new Uint8Array();
+const BODY_LET_GO = new Uint8Array();
 
 function refusalOf(actor: PollActor | null, endpoint: Endpoint | undefined): PollRefusal | null {
   if (actor?.isStopped) return "stopping";

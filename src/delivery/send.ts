@@ -54,8 +54,8 @@ export interface SendParts {
 }
 
 /**
- * Renders, signs and sends a delivery once. Never rejects; null where it was given up because the process
- * ends, or could not begin because the process has no file left: that costs no attempt.
+ * Reshapes, signs, renders and sends a delivery once. Never rejects; null where it was given up because the
+ * process ends, or could not begin because the process has no file left: that costs no attempt.
  */
 export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Promise<Sent | null> {
   const startedAt = parts.dated();

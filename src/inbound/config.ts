@@ -1,7 +1,8 @@
 import { addUnknownField } from "../core/errors.ts";
 import { HTTP_TOKEN } from "../core/http-token.ts";
 import { childPointer } from "../core/json/value.ts";
-import type { Fault, Field } from "./provider.ts";
+import type { Field } from "./provider.ts";
+import type { Fault } from "../core/errors.ts";
 
 /**
  * One entry of a source's `config` or `credentials`. `fault` says what is wrong with a value; null when it

@@ -1,5 +1,9 @@
+import type { Fault } from "../core/errors.ts";
+import type { RefusalReason } from "../core/model.ts";
 import type { Turns } from "../core/structures/turn-queue.ts";
 import type { Window } from "./window.ts";
+
+export type { RefusalReason } from "../core/model.ts";
 
 /**
  * The words of the inbound side. A provider is one sending service; a source is one address
@@ -31,33 +35,6 @@ export interface SourceMaterial {
   readonly credentials: Readonly<Record<string, string>>;
   readonly config: Readonly<Record<string, unknown>>;
 }
-
-/**
- * Why a request was refused: for the owner's counters and the log, never for the answer. From
- * `keys_unavailable` to `plan_limit` the provider is told to try again. They, `loop` too, were genuine, but
- * for `keys_unavailable`.
- */
-export type RefusalReason =
-  | "missing_header"
-  | "bad_signature"
-  | "stale_timestamp"
-  | "token_in_query"
-  | "unknown_key"
-  | "wrong_key_id"
-  | "body_altered"
-  | "malformed"
-  | "wrong_method"
-  | "too_large"
-  | "awaiting_secret"
-  | "keys_unavailable"
-  | "visit_failed"
-  | "paused"
-  | "suspended"
-  | "changed"
-  | "rate_limited"
-  | "plan_limit"
-  | "loop"
-  | "unknown_source";
 
 export interface HttpAnswer {
   readonly status: number;
@@ -189,12 +166,6 @@ export interface ProviderDocs {
   readonly page: string;
   /** The click paths were found in the provider's own words, not only written down from elsewhere. */
   readonly isChecked: boolean;
-}
-
-/** One fault in what the customer entered; `pointer` is a JSON Pointer into the request body. */
-export interface Fault {
-  readonly pointer: string;
-  readonly detail: string;
 }
 
 export interface Provider {

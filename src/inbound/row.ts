@@ -1,8 +1,8 @@
+import type { Fault } from "../core/errors.ts";
 import type { AnswerRule } from "./answers.ts";
 import type { ConfigRule } from "./config.ts";
 import type { Extractor, Facts } from "./facts.ts";
 import type {
-  Fault,
   InboundRequest,
   Provider,
   ProviderDocs,

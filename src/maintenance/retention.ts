@@ -40,7 +40,7 @@ export interface RetentionParts {
 }
 
 /** How far a walk came. */
-interface Begun {
+interface Progress {
   /** The last event that is done with. */
   reached: number;
   /** The event that is under way, and its last delivery that is done; it is not asked again meanwhile. */
@@ -48,10 +48,10 @@ interface Begun {
   delivery: number;
 }
 
-const NONE_BEGUN: Begun = { reached: 0, event: 0, delivery: 0 };
+const NO_PROGRESS: Progress = { reached: 0, event: 0, delivery: 0 };
 
 /** What became of a slice. */
-interface Cleared extends Begun {
+interface Cleared extends Progress {
   removed: number;
   expired: HeldDelivery[];
 }
@@ -146,7 +146,7 @@ export class Retention {
   async #clear(project: Project, control: JobControl): Promise<number> {
     const before = firstKeyAt(this.#keptSince(project));
     let removed = 0;
-    let begun = NONE_BEGUN;
+    let begun = NO_PROGRESS;
     while (!control.isStopping()) {
       const after = this.#reached.get(project.id) ?? 0;
       const keys = this.parts.data.ages.oldest(project.id, after, before, EVENTS_A_TURN);
@@ -162,11 +162,11 @@ export class Retention {
   }
 
   /** Removes what is due of a slice. A slice of which nothing is due costs no write. */
-  async #clearSlice(projectId: number, keys: readonly number[], begun: Begun): Promise<Cleared> {
+  async #clearSlice(projectId: number, keys: readonly number[], begun: Progress): Promise<Cleared> {
     const { due, last } = this.#look(keys, begun, (key, age) =>
       age.open > 0 ? this.#unfetched(key, key, 1).length > 0 : this.#isOver(age),
     );
-    if (due.length === 0) return { ...NONE_BEGUN, reached: last, removed: 0, expired: [] };
+    if (due.length === 0) return { ...NO_PROGRESS, reached: last, removed: 0, expired: [] };
     const cleared = await this.parts.data.store.write(() => this.#remove(projectId, due, begun));
     return cleared.reached === due.at(-1) ? { ...cleared, reached: last } : cleared;
   }
@@ -175,7 +175,7 @@ export class Retention {
    * The events that are due of the first of these, as many as a turn asks, and the last that was asked. One
    * that is under way is due, and alone: with it the write has enough to do.
    */
-  #look(keys: readonly number[], { event }: Begun, isDue: (key: number, age: EventAge) => boolean) {
+  #look(keys: readonly number[], { event }: Progress, isDue: (key: number, age: EventAge) => boolean) {
     const looked = { due: [] as number[], last: 0 };
     for (let asked = 0, at = 0; at < keys.length && asked < limit("deliveriesLookedAtMax"); at++) {
       const key = keys[at] ?? 0;
@@ -189,9 +189,9 @@ export class Retention {
   }
 
   /** Inside a write: as many of these events as one transaction should hold; each is looked at once more. */
-  #remove(projectId: number, keys: readonly number[], from: Begun): Cleared {
+  #remove(projectId: number, keys: readonly number[], from: Progress): Cleared {
     const { ages, index, removal } = this.parts.data;
-    const cleared: Cleared = { ...NONE_BEGUN, removed: 0, expired: [] };
+    const cleared: Cleared = { ...NO_PROGRESS, removed: 0, expired: [] };
     for (let cost = 0, at = 0; at < keys.length && cost < limit("sliceRows"); at++) {
       const key = keys[at] ?? 0;
       const age = key === from.event ? null : ages.of(key);
@@ -252,7 +252,7 @@ export class Retention {
     const days = part === "bodies" ? plan?.bodyRetentionDays : plan?.attemptRetentionDays;
     if (plan === undefined || days === undefined || days >= plan.retentionDays) return;
     const before = firstKeyAt(store.now() - days * DAY_MS);
-    let begun = NONE_BEGUN;
+    let begun = NO_PROGRESS;
     while (!control.isStopping()) {
       const after = this.#thinned[part].get(project.id) ?? 0;
       const keys = ages.oldest(project.id, after, before, EVENTS_A_TURN);
@@ -267,7 +267,7 @@ export class Retention {
   }
 
   /** Inside a write: as many of these events as one transaction should hold. */
-  #thinSlice(part: KeptPart, keys: readonly number[], from: Begun): Begun {
+  #thinSlice(part: KeptPart, keys: readonly number[], from: Progress): Progress {
     const { ages, bodyRetention } = this.parts.data;
     const room = limit("sliceRows");
     let { reached } = from;
@@ -286,7 +286,7 @@ export class Retention {
       }
       reached = key;
     }
-    return { ...NONE_BEGUN, reached };
+    return { ...NO_PROGRESS, reached };
   }
 
   /** Whether an event has the part and may lose it. */

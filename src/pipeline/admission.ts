@@ -9,22 +9,22 @@ import type { Data } from "../store/data.ts";
 const RETRY_SECONDS_MAX = 3600;
 
 type PlanParts = Pick<Data, "store" | "tenants" | "meter">;
-type Asker = Pick<Caller, "projectId" | "consumerId">;
+type CallerScope = Pick<Caller, "projectId" | "consumerId">;
 
 /**
  * Throws 402 where the plan has no room for `count` deliveries more; none is asked for where one has at least
  * to be left.
  */
-export function requirePlaces(data: PlanParts, asker: Asker, count = 0): void {
-  const remaining = data.meter.remaining(asker.projectId);
+export function requirePlaces(data: PlanParts, caller: CallerScope, count = 0): void {
+  const remaining = data.meter.remaining(caller.projectId);
   if (remaining === null || (remaining > 0 && count <= remaining)) return;
   const state = remaining === 0 ? "they are used up" : `${remaining} remain, fewer than these ${count}`;
-  throw noPlace(data, asker, state);
+  throw noPlace(data, caller, state);
 }
 
 /** A consumer is told nothing of the plan: what remains of it counts what goes to all others. */
-export function noPlace({ tenants, meter, store }: PlanParts, asker: Asker, state: string): Problem {
-  const { projectId, consumerId } = asker;
+export function noPlace({ tenants, meter, store }: PlanParts, caller: CallerScope, state: string): Problem {
+  const { projectId, consumerId } = caller;
   const turn = `The next month begins ${new Date(monthAt(store.now()).end).toISOString()}.`;
   if (consumerId !== null)
     return new Problem("plan_limit_reached", `The account's plan has no room for this. ${turn}`);

@@ -42,7 +42,10 @@ interface AtDoor {
 interface Order extends Pick<Fanout, "endpoints" | "ordered"> {
   /** `Endpoints.changes` at that time. */
   asOf: number;
-  /** Endpoints that keep order by now, among those of `endpoints` that the fan-out takes for others. */
+  /**
+   * Endpoints that the fan-out takes for such as keep the order, and `Endpoints` does not: others are told of
+   * that in a moment, or it is over.
+   */
   untold: ReadonlySet<number>;
 }
 
@@ -160,7 +163,7 @@ export class Spreader {
 
   /**
    * Endpoints may have come to keep the order since the list of a fan-out was made: while its event was
-   * written, or before a crash. The fan-out and the actors are told of them here.
+   * written, or before a crash. This fan-out, and the project's others, are told of them here.
    */
   #lookAtOrder(fanout: Fanout): void {
     const { changes } = this.data.endpoints;

@@ -66,7 +66,7 @@ export function isTheirs(endpoint: Endpoint, event: Pick<Event, "consumerId" | "
 }
 
 /**
- * Inside a write: `Waiting.queueOrder` of a delivery that is due then. `toPark` are the endpoints that
+ * Inside a write: `Waiting.queueOrder` of a delivery that is due at `due`. `toPark` are the endpoints that
  * Outlet.endpointsToPark named before the write.
  */
 export function queueOrderFor(

@@ -15,7 +15,8 @@ import type { Fanout, FanoutList } from "../store/log/fanouts.ts";
 
 /**
  * The one door: whatever becomes an event, published or verified at ingest, comes in by `prepare`, and a test
- * event by `commitTest`. Deliveries are made here, by fanout.ts and, of events that are there, by replay.ts.
+ * event by `commitTest`. Deliveries are made in three places: here, in fanout.ts, and in replay.ts of events
+ * that are there already.
  *
  * Events are prepared before the write (who gets them: audience.ts), written inside the caller's transaction,
  * and dispatched to the actors after the fsync. Deliveries for very many endpoints follow (fanout.ts).

@@ -1,14 +1,12 @@
 import { signal } from "@preact/signals";
+import type { Fault } from "../core/errors.ts";
 import { close, token } from "./session.ts";
+
+export type { Fault } from "../core/errors.ts";
 
 /**
  * Speaks to /v1. A problem document becomes an ApiError; no answer at all is tried again until there is one.
  */
-
-export interface Fault {
-  pointer: string;
-  detail: string;
-}
 
 export class ApiError extends Error {
   constructor(

@@ -1,4 +1,4 @@
-import type { SignatureVersion } from "../core/model.ts";
+import type { SignatureVersion, SourceRefusal } from "../core/model.ts";
 
 /** What /v1 answers, as far as the portal reads it. */
 
@@ -194,26 +194,7 @@ export interface EventType {
   updated_at: string;
 }
 
-export type RefusalReason =
-  | "missing_header"
-  | "bad_signature"
-  | "stale_timestamp"
-  | "token_in_query"
-  | "unknown_key"
-  | "wrong_key_id"
-  | "body_altered"
-  | "malformed"
-  | "wrong_method"
-  | "too_large"
-  | "awaiting_secret"
-  | "keys_unavailable"
-  | "visit_failed"
-  | "paused"
-  | "suspended"
-  | "changed"
-  | "rate_limited"
-  | "plan_limit"
-  | "loop";
+export type RefusalReason = SourceRefusal;
 
 export interface Source {
   id: string;

@@ -152,7 +152,7 @@ function selfJudge(self: Self | undefined, own: ReadonlySet<string>) {
 
   /** Behind a router both of the usual ports lead to it; beside a router the one that it listens on may. */
   function isSamePort(port: number): boolean {
-    return port === basePort || port === self?.port() || (USUAL.has(port) && USUAL.has(basePort));
+    return port === basePort || port === self?.port() || (USUAL_PORTS.has(port) && USUAL_PORTS.has(basePort));
   }
 
   function isListener(address: Address, port: number): boolean {
@@ -174,7 +174,7 @@ function selfJudge(self: Self | undefined, own: ReadonlySet<string>) {
   return { isSelf, isListener };
 }
 
-const USUAL = new Set([80, 443]);
+const USUAL_PORTS = new Set([80, 443]);
 
 /** `/hooks/in` is below `/hooks`, and `/hooks2` is not. */
 function isBelow(path: string, base: string): boolean {

@@ -46,7 +46,7 @@ export interface ResponseLimits {
 }
 
 export type ResponseState = "head" | "body" | "done" | "failed";
-const NO_BYTES = Buffer.alloc(0);
+const NOTHING_KEPT = Buffer.alloc(0);
 const UNBOUNDED = Number.POSITIVE_INFINITY;
 
 export class ResponseParser {
@@ -73,7 +73,7 @@ export class ResponseParser {
   #readBytes = 0;
   #keptBytes = 0;
   /** The beginning of it, `#keptBytes` long, is what is kept. */
-  #kept = NO_BYTES;
+  #kept = NOTHING_KEPT;
   #isTruncated = false;
 
   constructor(limits: ResponseLimits) {

@@ -6,7 +6,7 @@ import { deliveryOf } from "./shape.ts";
 import type { Bytes } from "../framework/request-body.ts";
 import { AtOnce } from "../shared/at-once.ts";
 import type { Answer } from "../framework/route.ts";
-import type { Pieces } from "../framework/streamed.ts";
+import type { AnswerPieces } from "../framework/streamed.ts";
 import type { Needs } from "../framework/services.ts";
 
 const encoder = new TextEncoder();
@@ -39,7 +39,7 @@ export class Exports {
   }
 }
 
-class ExportPages implements Pieces {
+class ExportPages implements AnswerPieces {
   readonly patience = { ms: limit("exportStallMs"), of: "each piece" } as const;
   #position: number | null;
   #left: number;

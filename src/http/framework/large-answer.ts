@@ -1,7 +1,7 @@
 import { limit } from "../../core/limits.ts";
 import type { BodyInFlight } from "./bodies-in-flight.ts";
 import type { Bytes } from "./request-body.ts";
-import { type Pieces, StreamedAnswer } from "./streamed.ts";
+import { type AnswerPieces, StreamedAnswer } from "./streamed.ts";
 
 const encoder = new TextEncoder();
 const PIECE_BYTES = 64 * 1024;
@@ -42,7 +42,7 @@ export class AnswerRoom {
   }
 
   /** Sends what is made piece by piece: its room is that of the pieces which it holds. */
-  stream(pieces: Pieces, whenOver: () => void): ReadableStream<Bytes> {
+  stream(pieces: AnswerPieces, whenOver: () => void): ReadableStream<Bytes> {
     this.#stream = new StreamedAnswer(new CountedPieces(pieces, this), whenOver);
     return this.#stream.body;
   }
@@ -63,14 +63,14 @@ export function largeBytesOf(content: unknown): Bytes | null {
  * Two pieces are held: one is on its way to the reader, and one waits behind it. Counted is the most that two
  * of them had together, as the next ones will be like them.
  */
-class CountedPieces implements Pieces {
-  readonly patience: Pieces["patience"];
+class CountedPieces implements AnswerPieces {
+  readonly patience: AnswerPieces["patience"];
   #before = 0;
   #most = 0;
   #isOver = false;
 
   constructor(
-    private readonly pieces: Pieces,
+    private readonly pieces: AnswerPieces,
     private readonly room: AnswerRoom,
   ) {
     this.patience = pieces.patience;
@@ -93,7 +93,7 @@ class CountedPieces implements Pieces {
   }
 }
 
-class Slices implements Pieces {
+class Slices implements AnswerPieces {
   readonly patience = { ms: limit("answerSendMs"), of: "all" } as const;
   #at = 0;
 

@@ -6,7 +6,7 @@ import { admit } from "./access.ts";
 import { auditEntry } from "./audit-entry.ts";
 import { ANYBODY, type BodiesInFlight, type BodyInFlight } from "./bodies-in-flight.ts";
 import { AnswerRoom, largeBytesOf } from "./large-answer.ts";
-import { isPieces } from "./streamed.ts";
+import { isAnswerPieces } from "./streamed.ts";
 import { type BodyReader, type Bytes, compileBody, NO_BYTES, readBody, requireJson } from "./request-body.ts";
 import {
   fingerprint,
@@ -108,7 +108,7 @@ export class RequestHandler implements RequestContext {
   bytes: Bytes = NO_BYTES;
   private allowance: Allowance | null = null;
   private charged = 0;
-  private admittedAt = 0;
+  private admittedAsOf = 0;
   private keyed: KeyedRequest | null = null;
   private room: BodyInFlight | null = null;
   private answerRoom: AnswerRoom | null = null;
@@ -263,13 +263,13 @@ export class RequestHandler implements RequestContext {
   /** Throws 401 or 403. */
   private admit(isInWrite = false): Caller | null {
     const { access, method } = this.prepared.route;
-    this.admittedAt = this.shared.parts.accessChanges();
+    this.admittedAsOf = this.shared.parts.accessChanges();
     return admit(access, method, this.request, this.shared.parts, isInWrite);
   }
 
   /** The same, but for a key's expiry: a key is looked up again only after any key or link was changed. */
   private admitAgain(isInWrite = false): void {
-    const isSame = this.shared.parts.accessChanges() === this.admittedAt;
+    const isSame = this.shared.parts.accessChanges() === this.admittedAsOf;
     if (!isSame || this.caller?.kind !== "api_key") this.admit(isInWrite);
   }
 
@@ -383,7 +383,7 @@ export class RequestHandler implements RequestContext {
       room.reach(bytes.length);
       return room.send(bytes, this.watchReader());
     }
-    if (isPieces(content))
+    if (isAnswerPieces(content))
       return (this.answerRoom ??= this.ownAnswerRoom).stream(content, this.watchReader());
     this.answerRoom?.end();
     if (this.prepared.route.waitMaxSeconds !== undefined) this.limitIdleTime();

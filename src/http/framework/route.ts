@@ -6,7 +6,7 @@ import { limit } from "../../core/limits.ts";
 import type { Access } from "./access.ts";
 import type { AuditNote, AuditRule } from "./audit-rule.ts";
 import type { AnswerRoom } from "./large-answer.ts";
-import type { Pieces } from "./streamed.ts";
+import type { AnswerPieces } from "./streamed.ts";
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 
@@ -26,7 +26,7 @@ export type BodyMode = "parsed" | "raw" | "opaque";
 export interface Answer {
   status: number;
   json?: unknown;
-  body?: string | Uint8Array<ArrayBuffer> | Blob | Pieces;
+  body?: string | Uint8Array<ArrayBuffer> | Blob | AnswerPieces;
   headers?: Readonly<Record<string, string>>;
   /** For the audit log; it does not leave. */
   audited?: AuditNote;

@@ -1,7 +1,7 @@
 import type { Bytes } from "./request-body.ts";
 
 /** An answer that goes out piece by piece, so that no more of it is in memory than its reader takes. */
-export interface Pieces {
+export interface AnswerPieces {
   /** The next one, asked for once the reader has taken the one before; null at the end. */
   next(): Bytes | null | Promise<Bytes | null>;
   /** How long it may take: each piece of it, or all of it, so that a byte now and then gains nothing. */
@@ -10,7 +10,7 @@ export interface Pieces {
   end(): void;
 }
 
-export function isPieces(content: unknown): content is Pieces {
+export function isAnswerPieces(content: unknown): content is AnswerPieces {
   return typeof content === "object" && content !== null && "patience" in content;
 }
 
@@ -22,7 +22,7 @@ export class StreamedAnswer {
   #isOver = false;
 
   constructor(
-    private readonly pieces: Pieces,
+    private readonly pieces: AnswerPieces,
     private readonly whenOver: () => void,
   ) {
     this.body = new ReadableStream<Bytes>({

@@ -58,7 +58,7 @@ type Came = Pick<RequestContext, "request" | "bytes" | "takeRoom">;
 /** A request on its way through the door: judged once more where its source has changed meanwhile. */
 interface Knock {
   readonly request: InboundRequest;
-  readonly room: Came;
+  readonly came: Came;
   readonly hops: number;
   /** Headers of its one charge against the source's rate; null before it. */
   rate: Record<string, string> | null;
@@ -97,7 +97,7 @@ export class IngestDoor {
       return this.refuse(null, "unknown_source");
     }
     const inbound = inboundRequest(() => addressOf(this.services, source), arrived);
-    const knock: Knock = { request: inbound, room: came, hops: readHops(request.headers), rate: null };
+    const knock: Knock = { request: inbound, came, hops: readHops(request.headers), rate: null };
     try {
       return await this.judge(source, knock);
     } catch (error) {
@@ -112,8 +112,8 @@ export class IngestDoor {
   }
 
   private async judge(source: Source, knock: Knock): Promise<Answer> {
-    const { request, room } = knock;
-    const reception = await receptionOf(this.services, this.keys, source, request, room);
+    const { request, came } = knock;
+    const reception = await receptionOf(this.services, this.keys, source, request, came);
     return this.answer(source, providerOf(source), reception, knock);
   }
 

@@ -2,9 +2,9 @@ import type { Caller } from "../../core/caller.ts";
 import { type Static, Type } from "@sinclair/typebox";
 import { keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
-import type { Source } from "../../core/model.ts";
+import { REFUSAL_REASONS, type RefusalReason, type Source } from "../../core/model.ts";
 import { nearName } from "../../core/near-name.ts";
-import type { Provider, RefusalReason, SecretFrom } from "../../inbound/provider.ts";
+import type { Provider, SecretFrom } from "../../inbound/provider.ts";
 import { findProvider, providerNames } from "../../inbound/providers.ts";
 import { MASK } from "../../destinations/credential-headers.ts";
 import { overlapShape } from "../shared/overlap.ts";
@@ -14,29 +14,6 @@ import type { SourceMonitor } from "./monitor.ts";
 
 /** Enough for every certificate and key that a provider shows. */
 const SECRET_LENGTH_MAX = 8192;
-
-/** Why requests of a source are refused; those that name no source are nobody's. */
-export const REFUSAL_REASONS = [
-  "missing_header",
-  "bad_signature",
-  "stale_timestamp",
-  "token_in_query",
-  "unknown_key",
-  "wrong_key_id",
-  "body_altered",
-  "malformed",
-  "wrong_method",
-  "too_large",
-  "awaiting_secret",
-  "keys_unavailable",
-  "visit_failed",
-  "paused",
-  "suspended",
-  "changed",
-  "rate_limited",
-  "plan_limit",
-  "loop",
-] as const satisfies readonly RefusalReason[];
 
 export const lastRefusalShape = Type.Object(
   { at: timeShape, reason: oneOf(REFUSAL_REASONS, { $id: "RefusalReason" }) },

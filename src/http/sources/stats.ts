@@ -1,11 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Caller } from "../../core/caller.ts";
+import { REFUSAL_REASONS } from "../../core/model.ts";
 import type { OutcomeCounts } from "../../store/counts/source-stats.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 import { nullable, oneOf, timeShape, timeText } from "../shared/shapes.ts";
 import { findSource } from "./change.ts";
-import { lastRefusalShape, REFUSAL_REASONS } from "./shape.ts";
+import { lastRefusalShape } from "./shape.ts";
 import { idsShape, readIds, readSpan, SPAN_TEXT, spanQuery, statsQuery } from "../shared/stats-query.ts";
 
 /** Numbers of sources over time: what was taken, and what was refused for which reason. */

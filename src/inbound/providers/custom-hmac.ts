@@ -10,7 +10,7 @@ import {
 import { checkedDocs } from "../define.ts";
 import type { Encoding, HashName } from "../digest.ts";
 import { derived, type Extractor, type Facts, readPath } from "../facts.ts";
-import type { Fault } from "../provider.ts";
+import type { Fault } from "../../core/errors.ts";
 import type { ProviderRow } from "../row.ts";
 import { type DigestRule, hmacScheme } from "../schemes/hmac.ts";
 import { whole } from "../schemes/layouts.ts";

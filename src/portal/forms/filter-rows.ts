@@ -1,3 +1,4 @@
+import { COMBINATORS } from "../../core/filter/operators.ts";
 import { isObject, type Json, type JsonObject } from "../../core/json/value.ts";
 import { parseExact } from "../json/exact-json.ts";
 
@@ -84,11 +85,9 @@ function put(target: JsonObject, [name = "", ...below]: string[], value: Json): 
   return isObject(known) && Object.keys(known).length > 0 && put(known, below, value);
 }
 
-const COMBINATORS = ["$and", "$or", "$not"];
-
 /** Comparisons and field names do not stand in one object. */
 function mixes(target: JsonObject, name: string): boolean {
-  const kindOf = (one: string) => (COMBINATORS.includes(one) ? null : one.startsWith("$"));
+  const kindOf = (one: string) => (COMBINATORS.has(one) ? null : one.startsWith("$"));
   const kind = kindOf(name);
   return kind !== null && Object.keys(target).some((one) => kindOf(one) === !kind);
 }

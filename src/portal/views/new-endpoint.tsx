@@ -20,7 +20,7 @@ import { TypePicker } from "./parts/type-picker.tsx";
 import { useUnsaved } from "./parts/unsaved.ts";
 
 /**
- * An endpoint in five steps: what kind, where, which events, which of these, and a test with its real answer.
+ * An endpoint in four steps: what kind, where, which events, which of these. Then a test, with its answer.
  */
 export function NewEndpoint(): JSX.Element {
   const { data, error } = useResource<{ data: DestinationKind[] }>("/v1/destination-kinds", { polls: false });

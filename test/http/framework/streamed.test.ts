@@ -1,13 +1,13 @@
 /** How a streamed answer ends: complete, or cut, and once. */
 import { expect, jest, test } from "bun:test";
-import { type Pieces, StreamedAnswer } from "../../../src/http/framework/streamed.ts";
+import { type AnswerPieces, StreamedAnswer } from "../../../src/http/framework/streamed.ts";
 
 const bytes = (size: number) => new Uint8Array(size);
 
 /** An answer of such pieces, and what it said of its end. */
-function stream(pieces: (Uint8Array<ArrayBuffer> | null | Error)[], patience: Pieces["patience"]) {
+function stream(pieces: (Uint8Array<ArrayBuffer> | null | Error)[], patience: AnswerPieces["patience"]) {
   const ends: string[] = [];
-  const source: Pieces = {
+  const source: AnswerPieces = {
     patience,
     next() {
       const piece = pieces.shift() ?? null;
