@@ -115,7 +115,7 @@ export interface DestinationAbout {
   sentAs: string;
   /** What the answer must be. */
   deliveredWhen: string;
-  /** The real server, or the recorder, that the tests run against, with its version. */
+  /** The server or recorder that the tests run against, with its version; or that none can be had. */
   testedAgainst: string;
   /** Permissions, set-up, peculiarities. */
   notes?: string;

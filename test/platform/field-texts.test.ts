@@ -22,6 +22,12 @@ const sources = await Promise.all(
     .toSorted()
     .map(async (path) => ({ path, source: await Bun.file(join(root, path)).text() })),
 );
+const germans = await Promise.all(
+  sources.map(async ({ path }) => {
+    const { german = {} } = (await import(join(root, path))) as { german?: Readonly<Record<string, string>> };
+    return { path, german };
+  }),
+);
 const languages = Object.keys(LANGUAGES).filter((language) => language !== "en");
 
 describe.each(languages)("%s", (language) => {
@@ -33,14 +39,15 @@ describe.each(languages)("%s", (language) => {
     expect([...texts, ...names].flatMap((text) => missingOf(text, known)).map(placed)).toEqual([]);
   });
 
-  test("has nothing else: what a row no longer says goes from beside its row too", async () => {
+  test("has nothing else: what no row says goes from `german` of its file, or its row is in no table yet", async () => {
     const known = await load();
     const isUsed = (key: string) => {
       const { [key]: _, ...others } = known;
       const holding = [...texts, ...names].filter((text) => text.includes(key));
       return holding.some((text) => translated(text, others) !== translated(text, known));
     };
-    expect(Object.keys(known).filter((key) => !isUsed(key))).toEqual([]);
+    const unused = Object.keys(known).filter((key) => !isUsed(key));
+    expect(unused.map((key) => `${filesOf(key).join(", ")}: ${key}`)).toEqual([]);
   });
 
   test("says something of each", async () => {
@@ -63,6 +70,17 @@ function placed(sentence: string): string {
   const found = holding(`"${written}"`) ?? holding(written);
   return `${found?.path ?? "beside its row"}: ${sentence}`;
 }
+
+/** The files whose `german` has a text. */
+function filesOf(key: string): string[] {
+  return germans.flatMap(({ path, german }) => (Object.hasOwn(german, key) ? [path] : []));
+}
+
+test("a text that nothing says is told with its file", () => {
+  expect(filesOf("32 hexadecimal digits: not the queue's name.")).toEqual([
+    "src/destinations/kinds/cloudflare-queues.ts",
+  ]);
+});
 
 test("what is missing is told by sentence, with its file", () => {
   const known = { "One.": "Eins." };

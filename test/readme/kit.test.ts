@@ -1,9 +1,9 @@
 /** The README's test can fail: what reads, runs and compares its blocks notices what is wrong. */
 import { describe, expect, test } from "bun:test";
-import { type Block, readBlocks, readSteps } from "./blocks.ts";
+import { type Block, readBlocks, readPage, readSteps } from "./blocks.ts";
 import { findDifference } from "./expected.ts";
 import { Shell } from "./shell.ts";
-import { fillTable } from "./tables.ts";
+import { fillTable, writeTables } from "./tables.ts";
 
 const block = (language: string, text: string): Block => ({ language, info: "", text, line: 1 });
 
@@ -104,6 +104,18 @@ describe("the shell", () => {
     await using shell = new Shell();
     await expect(shell.run("exit 0\n")).rejects.toThrow("ends the shell");
   });
+});
+
+test("the pages whose tables differ are written, and named once each", async () => {
+  const pages = new Map<string, string>();
+  const read = async (path: string) => pages.get(path) ?? (await readPage(path));
+  const write = async (path: string, page: string) => pages.set(path, page);
+  expect(await writeTables(read, write)).toEqual([]);
+  for (const path of ["src/docs/limits.md", "src/docs/sources.md"])
+    pages.set(path, (await readPage(path)).replaceAll(/\n\| `?[A-Z].*(?=\n)/g, ""));
+  expect(await writeTables(read, write)).toEqual(["src/docs/limits.md", "src/docs/sources.md"]);
+  expect(pages.get("src/docs/sources.md")).toBe(await readPage("src/docs/sources.md"));
+  expect([...pages.keys()]).toEqual(["src/docs/limits.md", "src/docs/sources.md"]);
 });
 
 test("tables are refused where their place is missing", () => {

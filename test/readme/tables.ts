@@ -135,6 +135,22 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
     .join("\n");
 }
 
+/** Writes each part that differs into its page; the pages that were written. */
+export async function writeTables(
+  read: (path: string) => Promise<string>,
+  write: (path: string, page: string) => Promise<unknown>,
+): Promise<string[]> {
+  const written = new Set<string>();
+  for (const [name, path] of Object.entries(PAGE_OF)) {
+    const page = await read(path);
+    const filled = fillTable(name, page);
+    if (filled === page) continue;
+    await write(path, filled);
+    written.add(path);
+  }
+  return [...written];
+}
+
 if (import.meta.main)
-  for (const [name, path] of Object.entries(PAGE_OF))
-    await Bun.write(path, fillTable(name, await readPage(path)));
+  for (const path of await writeTables(readPage, (page, text) => Bun.write(page, text)))
+    console.log(`${path} is written anew`);
