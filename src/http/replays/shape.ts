@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { keyTime } from "../../core/ids.ts";
-import type { Replay } from "../../store/log/replays.ts";
+import type { ListedReplay } from "../../store/log/replays.ts";
 import type { Needs } from "../framework/services.ts";
 import { nullable, oneOf, timeShape, timeText } from "../shared/shapes.ts";
 
@@ -25,7 +25,7 @@ export const replayExample: Static<typeof replayShape> = {
   completed_at: null,
 };
 
-export function replayOf({ ids }: Needs<"ids">, replay: Replay): Static<typeof replayShape> {
+export function replayOf({ ids }: Needs<"ids">, replay: ListedReplay): Static<typeof replayShape> {
   return {
     id: ids.encode("rpl", replay.id),
     status: replay.status,

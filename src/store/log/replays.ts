@@ -72,6 +72,9 @@ export interface Replay {
 /** Its list stands apart, as each slice reads and writes the row. */
 type NewReplay = Omit<Replay, "id" | "status" | "replayed" | "completedAt"> & { list?: ReplayList };
 
+/** What a list shows: the filters, which may be long, are left where they are. */
+export type ListedReplay = Pick<Replay, "id" | "status" | "matched" | "replayed" | "completedAt">;
+
 export type RunningReplay = Pick<Replay, "id" | "projectId">;
 
 export class Replays {
@@ -137,13 +140,14 @@ export class Replays {
   }
 
   /** Newest first, below the key `before`: all of a project, or those that one consumer asked for. */
-  list(projectId: number, consumerId: string | null, before: number, count: number): Replay[] {
+  list(projectId: number, consumerId: string | null, before: number, count: number): ListedReplay[] {
     const asked = consumerId === null ? undefined : eq(table.consumerId, consumerId);
+    const { id, status, matched, replayed, completedAt } = table;
     const rows = this.db
-      .select()
+      .select({ id, status, matched, replayed, completedAt })
       .from(table)
       .where(and(eq(table.projectId, projectId), asked, lt(table.id, before)));
-    return rows.orderBy(desc(table.id)).limit(count).all().map(toReplay);
+    return rows.orderBy(desc(table.id)).limit(count).all();
   }
 
   isRunning(id: number): boolean {

@@ -55,6 +55,14 @@ describe("a bulk replay", () => {
     expectRefusal(await api.call("POST", `/v1/replays/${started.id}/cancel`), 409, "conflict");
   });
 
+  test("stands in the list without its filter, which may be long", async () => {
+    const body = { event_types: Array.from({ length: 100 }, (_, nth) => `long.${nth}`), status: ["dead"] };
+    expect((await replayMany(body)).status).toBe(202);
+    using read = spyOn(JSON, "parse");
+    const { status, body: page } = await api.handle("GET", "/v1/replays?limit=250");
+    expect([status, page !== null, read.mock.calls.length]).toEqual([200, true, 0]);
+  });
+
   test("stops counting when whoever asked has left", async () => {
     await api.endpoint({ url: api.receiver.url("left"), eventTypes: ["b.left"] });
     const { id } = await api.publish("b.left");
