@@ -3,8 +3,7 @@ import { isOpen } from "../../core/delivery.ts";
 import { notFound, Problem, unavailable } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { type RetryRefusal, Retries } from "../../delivery/retries.ts";
-import type { Attempt, Delivery } from "../../core/model.ts";
-import type { Turns } from "../../core/structures/turn-queue.ts";
+import type { Delivery } from "../../core/model.ts";
 import { attemptExample, attemptOf, attemptShape } from "./attempt-shape.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
 import { commitChange } from "../framework/commit.ts";
@@ -21,7 +20,6 @@ import {
   pagingQuery,
   readCursor,
   SHORT_PAGES,
-  writeCursor,
   writePage,
 } from "../shared/paging.ts";
 import { type AnyRoute, NO_FIELDS, route } from "../framework/route.ts";
@@ -109,9 +107,11 @@ function listDeliveries(services: Needs<"ids" | "endpoints" | "deliveryList" | "
           requireCaller: () => context.requireCaller(),
         });
       }
-      const { rows, next } = await services.deliveryList.page(filter, pageAsk(services, "msg", context));
-      const data = rows.map((delivery) => deliveryOf(services, delivery, delivery.eventType));
-      return { status: 200, json: { data, next_cursor: writeCursor(services, "msg", next) } };
+      const found = await services.deliveryList.page(filter, pageAsk(services, "msg", context));
+      return writePage(services, "msg", context, {
+        ...found,
+        show: (delivery) => deliveryOf(services, delivery, delivery.eventType),
+      });
     },
   });
 }
@@ -148,7 +148,8 @@ function listAttempts(
     query: Type.Object(pagingQuery, { additionalProperties: false }),
     longWork: true,
     answers: { 200: { description: "A page of attempts.", ...listShape(attemptShape, attemptExample) } },
-    async handle({ caller, params, query, turns }) {
+    async handle(context) {
+      const { caller, params, query, turns } = context;
       const delivery = findDelivery(services, caller, params.id);
       const bytes = services.events.bytesOf(delivery.eventId);
       await turns.giveWay(bytes);
@@ -156,20 +157,15 @@ function listAttempts(
       if (event === null) throw new Problem("not_found", "The event of this delivery was erased just now.");
       const size = pageSize(query);
       const before = readCursor(services, "att", query.cursor);
-      const found = services.attempts.ofDelivery(delivery.id, before, size + 1);
-      const rows = inTurns(found, turns, bytes);
-      const show = (attempt: Attempt) => attemptOf(services, attempt, delivery, event);
-      return writePage(services, "att", { rows, next: null }, show, size);
+      return writePage(services, "att", context, {
+        rows: services.attempts.ofDelivery(delivery.id, before, size + 1),
+        next: null,
+        size,
+        bytesOfRow: bytes,
+        show: (attempt) => attemptOf(services, attempt, delivery, event),
+      });
     },
   });
-}
-
-/** Each attempt shows a body of about so many bytes. */
-async function* inTurns<Row>(rows: Iterable<Row>, turns: Turns, bytes: number): AsyncGenerator<Row> {
-  for (const row of rows) {
-    await turns.giveWay(bytes);
-    yield row;
-  }
 }
 
 type RetryNeeds = Needs<

@@ -4,7 +4,6 @@ import { Problem } from "../../core/errors.ts";
 import { childPointer } from "../../core/json/value.ts";
 import type { Endpoint } from "../../core/model.ts";
 import { limit } from "../../core/limits.ts";
-import type { Turns } from "../../core/structures/turn-queue.ts";
 import { listKinds } from "../../destinations/destinations.ts";
 import { changeEndpoint, moveTo, requireLighter } from "./change.ts";
 import { findEndpoint, endpointsOf } from "../shared/lookups.ts";
@@ -76,11 +75,11 @@ function listRoute(services: Needs<"ids" | "endpoints" | "actors">): AnyRoute {
       { additionalProperties: false },
     ),
     answers: { 200: { description: "A page of endpoints.", ...listShape(endpointShape, endpointExample) } },
-    handle({ caller, query, turns }) {
-      const matches = matcherOf(services, query);
-      const candidates = candidatesOf(services, caller, query);
-      return pageOf(services, "ep", query, {
-        rows: (before) => matching(candidates(before), matches, turns),
+    handle(context) {
+      const { caller, query } = context;
+      return pageOf(services, "ep", context, {
+        rows: candidatesOf(services, caller, query),
+        keep: matcherOf(services, query),
         show: (endpoint) => endpointOf(services, endpoint),
       });
     },
@@ -107,18 +106,6 @@ function candidatesOf(
   const keys = new Set(readIds("endpoint_ids", named).map((id) => ids.decode("ep", id) ?? 0));
   const few = [...keys].flatMap((key) => all.get(key) ?? []).sort((a, b) => b.id - a.id);
   return (before) => few.filter(({ id }) => id < before);
-}
-
-/** There may be very many between two that match. */
-async function* matching(
-  endpoints: Iterable<Endpoint>,
-  matches: (endpoint: Endpoint) => boolean,
-  turns: Turns,
-): AsyncGenerator<Endpoint> {
-  for (const endpoint of endpoints) {
-    await turns.giveWay();
-    if (matches(endpoint)) yield endpoint;
-  }
 }
 
 /** What is asked beside that. */

@@ -128,8 +128,9 @@ function listErasures(services: Needs<"ids" | "erasures">): AnyRoute {
     budget: "management",
     query: Type.Object(pagingQuery, { additionalProperties: false }),
     answers: { 200: { description: "A page of erasures.", ...listShape(erasureShape, erasureExample) } },
-    handle({ caller, query }) {
-      return pageOf(services, "era", query, {
+    handle(context) {
+      const { caller } = context;
+      return pageOf(services, "era", context, {
         rows: (before, count) => services.erasures.list(caller.projectId, before, count),
         show: (erasure) => erasureOf(services, erasure),
       });

@@ -114,10 +114,12 @@ function listRoute(services: Needs<"ids" | "eventTypes">): AnyRoute {
     answers: {
       200: { description: "A page of event types.", ...listShape(eventTypeShape, eventTypeExample) },
     },
-    handle({ caller, query }) {
+    handle(context) {
+      const { caller, query } = context;
       const types = services.eventTypes.ofProject(caller.projectId);
-      return pageOf(services, "typ", query, {
-        rows: (before) => [...types.below(before)].filter((type) => matches(type, query)),
+      return pageOf(services, "typ", context, {
+        rows: (before) => types.below(before),
+        keep: (type) => matches(type, query),
         show: eventTypeOf,
       });
     },

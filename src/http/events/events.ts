@@ -24,6 +24,7 @@ import {
   SHORT_PAGES,
   timeParameter,
   writeCursor,
+  writePage,
 } from "../shared/paging.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
@@ -95,13 +96,10 @@ function listEvents(services: Needs<"ids" | "endpoints" | "eventList" | "eventDe
     async handle(context) {
       const { caller, query, turns } = context;
       const filter = readFilter(services, caller, query);
-      const { rows, next } = await services.eventList.page(filter, pageAsk(services, "evt", context));
-      const data: Static<typeof eventShape>[] = [];
-      for (const event of rows) {
-        const count = await countOf(services, event, filter.visible, turns);
-        data.push(eventOf(services, caller, event, count));
-      }
-      return { status: 200, json: { data, next_cursor: writeCursor(services, "evt", next) } };
+      const found = await services.eventList.page(filter, pageAsk(services, "evt", context));
+      const show = async (event: Event) =>
+        eventOf(services, caller, event, await countOf(services, event, filter.visible, turns));
+      return writePage(services, "evt", context, { ...found, show });
     },
   });
 }

@@ -214,6 +214,8 @@ export class RequestHandler implements RequestContext {
     return (this.answerRoom = new AnswerRoom(() => this.shared.answers.begin(account, member)));
   }
 
+  readonly reachAnswer = (bytes: number): void => (this.answerRoom ??= this.ownAnswerRoom).reach(bytes);
+
   /** Where the caller is not known, all such callers of a kind share one room. */
   private get ownAnswerRoom(): AnswerRoom {
     const { caller, mayChange, shared, prepared } = this;
@@ -374,14 +376,13 @@ export class RequestHandler implements RequestContext {
     return response;
   }
 
-  /** Of a HEAD nothing is sent, and its answer tells the length. */
+  /** Of a HEAD nothing is sent, and its answer tells the length: it is bounded as what a GET is sent is. */
   private bodyOf(content: Answer["body"] | null): ConstructorParameters<typeof Response>[0] {
-    const isSent = this.request.method !== "HEAD";
-    const bytes = isSent ? largeBytesOf(content) : null;
+    const bytes = largeBytesOf(content);
     if (bytes !== null) {
       const room = (this.answerRoom ??= this.ownAnswerRoom);
       room.reach(bytes.length);
-      return room.send(bytes, this.watchReader());
+      if (this.request.method !== "HEAD") return room.send(bytes, this.watchReader());
     }
     if (isAnswerPieces(content))
       return (this.answerRoom ??= this.ownAnswerRoom).stream(content, this.watchReader());

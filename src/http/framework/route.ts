@@ -101,6 +101,11 @@ export interface RequestContext<
    */
   answerFor(accountId: number, member: string): Pick<AnswerRoom, "reach">;
   /**
+   * What is made of the caller's answer over several turns has so many bytes by now: they are counted in its
+   * room. Throws 503 where the caller's share is taken.
+   */
+  readonly reachAnswer: (bytes: number) => void;
+  /**
    * Counts so many bytes beside the body's own, until the answer: of what the body unpacks to. Throws 503
    * where there is no room.
    */

@@ -171,9 +171,10 @@ function listRoute(services: Needs<"ids" | "portalLinks">): AnyRoute {
       { additionalProperties: false },
     ),
     answers: { 200: { description: "A page of links.", ...listShape(linkShape, linkExample) } },
-    handle({ caller, query }) {
+    handle(context) {
+      const { caller, query } = context;
       const { portalLinks } = services;
-      return pageOf(services, "plk", query, {
+      return pageOf(services, "plk", context, {
         rows: (before, count) => portalLinks.list(caller.projectId, query.consumer_id ?? null, before, count),
         show: (link) => linkOf(services, link),
       });

@@ -144,8 +144,9 @@ function listReplays(services: Needs<"ids" | "replays">): AnyRoute {
     budget: "management",
     query: Type.Object(pagingQuery, { additionalProperties: false }),
     answers: { 200: { description: "A page of replays.", ...listShape(replayShape, replayExample) } },
-    handle({ caller, query }) {
-      return pageOf(services, "rpl", query, {
+    handle(context) {
+      const { caller } = context;
+      return pageOf(services, "rpl", context, {
         rows: (before, count) => services.replays.list(caller.projectId, caller.consumerId, before, count),
         show: (replay) => replayOf(services, replay),
       });

@@ -4,6 +4,7 @@ import { isEventTypePattern } from "../../core/event-type.ts";
 import type { IdKind } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import { parseRfc3339 } from "../../core/rfc3339.ts";
+import { isHeavy } from "../../core/structures/turn-queue.ts";
 import type { PageAsk } from "../../store/page.ts";
 import type { Answer, RequestContext } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
@@ -71,51 +72,92 @@ export function pageAsk(
   };
 }
 
-interface Listing<Row> {
-  /**
-   * Rows below a key, newest first; no more than `count` of them are looked at. Large rows are read, and
-   * rare ones looked for, as the page comes to them.
-   */
-  rows: (before: number, count: number) => Iterable<Row> | AsyncIterable<Row>;
-  show: (row: Row) => unknown;
+/** What the page of a list needs of its request. */
+type ListContext = Pick<RequestContext, "turns" | "reachAnswer">;
+
+/** What a page of the usual size asks its table for at once; a larger one asks again as it comes to them. */
+const CHUNK = limit("listLimitDefault") + 1;
+
+interface Listing<Row> extends Pick<Found<Row>, "keep" | "show"> {
+  /** Rows below a key, newest first: of those in memory all, of a table no more than `count`. */
+  rows: (before: number, count: number) => Iterable<Row>;
 }
 
 /** The answer of a list: the page that `query` asks for, or a shorter one where it would be very large. */
 export function pageOf<Row extends { id: number }>(
   services: Needs<"ids">,
   kind: IdKind,
-  query: { limit?: number; cursor?: string },
-  { rows, show }: Listing<Row>,
+  context: ListContext & { query: { limit?: number; cursor?: string } },
+  { rows, ...listing }: Listing<Row>,
 ): Promise<Answer> {
-  const size = pageSize(query);
-  const found = rows(readCursor(services, kind, query.cursor), size + 1);
-  return writePage(services, kind, { rows: found, next: null }, show, size);
+  const size = pageSize(context.query);
+  const found = inChunks(rows, readCursor(services, kind, context.query.cursor), Math.min(CHUNK, size + 1));
+  return writePage(services, kind, context, { ...listing, rows: found, next: null, size });
+}
+
+function* inChunks<Row extends { id: number }>(
+  rows: Listing<Row>["rows"],
+  before: number,
+  count: number,
+): Generator<Row> {
+  let below = before;
+  for (let given = count; given >= count; ) {
+    given = 0;
+    for (const row of rows(below, count)) {
+      yield row;
+      below = row.id;
+      given++;
+    }
+  }
+}
+
+/** Rows that are found: each is read, where that is left to do, and shown in its turn. */
+interface Found<Row> {
+  rows: Iterable<Row>;
+  /** The key to go on below once all of them are shown. */
+  next: number | null;
+  /** How many the page has at most. */
+  size?: number;
+  /** What each of them shows at most, where that may be heavy. */
+  bytesOfRow?: number;
+  /** Which of them the page has; all unless given. */
+  keep?: (row: Row) => boolean;
+  /** May be a promise. */
+  show: (row: Row) => unknown;
 }
 
 /**
- * The answer of a list whose rows are found: `next` is the key to go on below once all of them are shown.
- * The page ends before that with `size` rows, or where it would be very large.
+ * The answer of a list whose rows are found. The page ends with `size` rows, or where it would be very large.
+ * What is written of it by now takes room of the answers, as others have their turns between its rows.
  */
 export async function writePage<Row extends { id: number }>(
   services: Needs<"ids">,
   kind: IdKind,
-  found: { rows: Iterable<Row> | AsyncIterable<Row>; next: number | null },
-  show: (row: Row) => unknown,
-  size = Number.POSITIVE_INFINITY,
+  { turns, reachAnswer }: ListContext,
+  found: Found<Row>,
 ): Promise<Answer> {
+  const { size = Number.POSITIVE_INFINITY, bytesOfRow = 0, keep, show } = found;
+  const rows = found.rows[Symbol.iterator]();
   const data: string[] = [];
   let bytes = 0;
   let last = null;
   let { next } = found;
-  for await (const row of found.rows) {
+  for (;;) {
+    // Awaited only then: of many that come at once each has to see what those before it have taken.
+    if (turns.isOver || isHeavy(bytesOfRow)) await turns.giveWay(bytesOfRow);
+    const { done, value: row } = rows.next();
+    if (done) break;
+    if (keep?.(row) === false) continue;
     if (data.length === size || bytes >= limit("pageBytesMax")) {
       next = last;
       break;
     }
-    const text = JSON.stringify(show(row));
+    const shown = show(row);
+    const text = JSON.stringify(shown instanceof Promise ? await shown : shown);
     data.push(text);
     bytes += text.length;
     last = row.id;
+    reachAnswer(bytes);
   }
   const cursor = JSON.stringify(writeCursor(services, kind, next));
   const headers = { "content-type": "application/json" };

@@ -96,9 +96,10 @@ function listRoute(
     budget: "management",
     query: Type.Object(pagingQuery, { additionalProperties: false }),
     answers: { 200: { description: "A page of sources.", ...listShape(sourceShape, sourceExample) } },
-    handle({ caller, query }) {
+    handle(context) {
+      const { caller } = context;
       const sources = services.sources.ofProject(caller.projectId);
-      return pageOf(services, "src", query, {
+      return pageOf(services, "src", context, {
         rows: (before) => sources.below(before),
         show: (source) => readableSource(services, monitor, source, caller),
       });

@@ -164,9 +164,10 @@ function listRoute(services: Needs<"ids" | "tenants">): AnyRoute {
     budget: "management",
     query: Type.Object(pagingQuery, { additionalProperties: false }),
     answers: { 200: { description: "A page of keys.", ...listShape(keyShape, keyExample) } },
-    handle({ caller, query }) {
+    handle(context) {
+      const { caller } = context;
       const keys = services.tenants.keysOf(caller.projectId);
-      return pageOf(services, "key", query, {
+      return pageOf(services, "key", context, {
         rows: (before) => keys.below(before),
         show: (key) => keyOf(services, key),
       });

@@ -96,7 +96,7 @@ function listRoute(services: Needs<"ids" | "audit">): AnyRoute {
     async handle(context) {
       const filter = readFilter(services, context.caller, context.query);
       const found = await services.audit.page(filter, pageAsk(services, "aud", context));
-      return writePage(services, "aud", found, (row) => entryOf(services, row));
+      return writePage(services, "aud", context, { ...found, show: (row) => entryOf(services, row) });
     },
   });
 }

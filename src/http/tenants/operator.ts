@@ -95,8 +95,8 @@ function listAccounts(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
     description: "Newest first, with their projects and this month's usage.",
     query: Type.Object(pagingQuery, { additionalProperties: false }),
     answers: { 200: { description: "A page of accounts.", ...listShape(accountShape, accountExample) } },
-    handle: ({ query }) =>
-      pageOf(services, "acct", query, {
+    handle: (context) =>
+      pageOf(services, "acct", context, {
         rows: (before) => tenants.accountShelf.below(before),
         show: (account) => describe(services, account),
       }),

@@ -84,6 +84,14 @@ test("a large answer comes whole, and a HEAD of it tells its length", async () =
   expect(head.headers.get("content-length")).toBe(String(LARGE));
 });
 
+test("a HEAD has room, or is refused, as the GET is, and gives its room back at once", async () => {
+  for (let n = 0; n < 4; n++)
+    expect((await server.send("HEAD", "/v1/large", { token: "read" })).status).toBe(200);
+  setLimits([LARGE / 2, LARGE / 2, 60_000]);
+  for (const method of ["GET", "HEAD"])
+    expect((await server.send(method, "/v1/large", { token: "read" })).status).toBe(503);
+});
+
 test("answers that nobody reads are refused above the share of an account, before they are made; others have theirs", async () => {
   const statuses: string[] = [];
   for (let n = 0; n < 6; n++) statuses.push(await ask("read").status);
