@@ -11,8 +11,11 @@ export function compileItemCount(part: SchemaPart): Check | null {
   if (min === null && max === null) return null;
   return (value, run) => {
     if (!Array.isArray(value)) return true;
-    if (min !== null && value.length < min) return run.fail(`The list must have at least ${min} elements.`);
-    return max === null || value.length <= max || run.fail(`The list must have at most ${max} elements.`);
+    if (min !== null && value.length < min)
+      return run.fail(() => `The list must have at least ${min} elements.`);
+    return (
+      max === null || value.length <= max || run.fail(() => `The list must have at most ${max} elements.`)
+    );
   };
 }
 
@@ -25,7 +28,7 @@ export function compileUnique(part: SchemaPart): Check | null {
     const known = new ValueSet();
     for (const element of value) {
       if (run.isOver || !known.add(element, run))
-        return run.fail(`No two elements may be equal; ${excerpt(element)} is there twice.`);
+        return run.fail(() => `No two elements may be equal; ${excerpt(element)} is there twice.`);
     }
     return true;
   };
@@ -79,11 +82,11 @@ export function compileContains(part: SchemaPart): Check | null {
     if (!Array.isArray(value)) return true;
     const found = countMatching(value, node, run, seen);
     if (found < min)
-      return run.fail(`The list must contain at least ${min} fitting elements; it contains ${found}.`);
+      return run.fail(() => `The list must contain at least ${min} fitting elements; it contains ${found}.`);
     return (
       max === null ||
       found <= max ||
-      run.fail(`The list must contain at most ${max} fitting elements; it contains ${found}.`)
+      run.fail(() => `The list must contain at most ${max} fitting elements; it contains ${found}.`)
     );
   };
 }

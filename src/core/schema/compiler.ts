@@ -111,7 +111,7 @@ export class SchemaCompiler implements SchemaHost {
     const node: SchemaNode = { pointer, checks: [], resource, collects: false, inPlace: [] };
     this.#nodes.push(node);
     if (isObject(source)) this.#ofObject.set(source, node);
-    if (source === false) node.checks.push((_value, run) => run.fail("Nothing is allowed here."));
+    if (source === false) node.checks.push((_value, run) => run.fail(() => "Nothing is allowed here."));
     else if (isObject(source)) this.#compileObject(source, node);
     else if (source !== true) this.#refuse(pointer, "A schema is an object, true or false.");
     return node;

@@ -37,7 +37,7 @@ export function compileAnyOf(part: SchemaPart): Check | null {
       holds = triesAlternative(node, value, run, seen) || holds;
       if (holds && seen === null) break;
     }
-    return holds || run.fail(`The value fits none of the ${nodes.length} alternatives of "anyOf".`);
+    return holds || run.fail(() => `The value fits none of the ${nodes.length} alternatives of "anyOf".`);
   };
 }
 
@@ -48,7 +48,9 @@ export function compileOneOf(part: SchemaPart): Check | null {
   return (value, run, seen) => {
     let fitting = 0;
     for (const node of nodes) if (triesAlternative(node, value, run, seen)) fitting++;
-    return fitting === 1 || run.fail(`The value must fit one alternative of "oneOf"; it fits ${fitting}.`);
+    return (
+      fitting === 1 || run.fail(() => `The value must fit one alternative of "oneOf"; it fits ${fitting}.`)
+    );
   };
 }
 
@@ -56,7 +58,8 @@ export function compileNot(part: SchemaPart): Check | null {
   const node = part.schema("not");
   if (node === null) return null;
   part.joins([node]);
-  return (value, run) => !run.tries(node, value, null) || run.fail('The value fits what "not" excludes.');
+  return (value, run) =>
+    !run.tries(node, value, null) || run.fail(() => 'The value fits what "not" excludes.');
 }
 
 export function compileIf(part: SchemaPart): Check | null {

@@ -16,7 +16,7 @@ function hasFields(object: JsonObject, names: readonly string[], run: Run): bool
   run.spend(names.length);
   let holds = true;
   for (const name of names) {
-    if (!Object.hasOwn(object, name)) holds = run.fail("This field is required.", name);
+    if (!Object.hasOwn(object, name)) holds = run.fail(() => "This field is required.", name);
   }
   return holds;
 }
@@ -28,8 +28,8 @@ export function compileFieldCount(part: SchemaPart): Check | null {
   return (value, run) => {
     if (!isObject(value)) return true;
     const count = namesOf(value, run).length;
-    if (min !== null && count < min) return run.fail(`The object must have at least ${min} fields.`);
-    return max === null || count <= max || run.fail(`The object must have at most ${max} fields.`);
+    if (min !== null && count < min) return run.fail(() => `The object must have at least ${min} fields.`);
+    return max === null || count <= max || run.fail(() => `The object must have at most ${max} fields.`);
   };
 }
 
@@ -105,7 +105,7 @@ export function compileFieldNames(part: SchemaPart): Check | null {
     let holds = true;
     for (const name of namesOf(value, run)) {
       if (run.tries(node, name, null)) continue;
-      holds = run.fail(`The name ${excerpt(name)} is not allowed here.`, name);
+      holds = run.fail(() => `The name ${excerpt(name)} is not allowed here.`, name);
       if (run.isQuiet) break;
     }
     return holds;

@@ -98,9 +98,9 @@ export class Run implements Budget {
 
   /**
    * Reports a fault here, or at a child of the value here. Always false, the verdict of the check that
-   * calls it.
+   * calls it. `detail` is called only where the sentence is kept: it costs many times a step.
    */
-  fail(detail: string, child?: string): false {
+  fail(detail: () => string, child?: string): false {
     if (this.isQuiet) return false;
     const names = child === undefined ? this.path : [...this.path, child];
     // A character that is escaped in a pointer takes as long as many that are not.
@@ -108,7 +108,7 @@ export class Run implements Budget {
     if (this.isOver) return false;
     const pointer = names.reduce<string>(childPointer, "");
     this.#pointersLength += pointer.length;
-    this.faults.push({ pointer, detail });
+    this.faults.push({ pointer, detail: detail() });
     return false;
   }
 

@@ -30,7 +30,7 @@ export function compileType(part: SchemaPart): Check | null {
   const wanted = names.join(" or ");
   return (value, run) => {
     for (const test of tests) if (test(value)) return true;
-    return run.fail(`The type must be ${wanted}; this is ${excerpt(value)}.`);
+    return run.fail(() => `The type must be ${wanted}; this is ${excerpt(value)}.`);
   };
 }
 
@@ -41,7 +41,7 @@ export function compileEnum(part: SchemaPart): Check | null {
   const allowed = new ValueSet(operand);
   const text = excerptOfList(operand);
   return (value, run) =>
-    allowed.has(value, run) || run.fail(`The value must be one of ${text}; this is ${excerpt(value)}.`);
+    allowed.has(value, run) || run.fail(() => `The value must be one of ${text}; this is ${excerpt(value)}.`);
 }
 
 const ENUM_SHOWN = 10;
@@ -55,7 +55,7 @@ export function compileConst(part: SchemaPart): Check | null {
   const operand = part.get("const");
   if (operand === undefined) return null;
   const allowed = new ValueSet([operand]);
-  return (value, run) => allowed.has(value, run) || run.fail(`The value must be ${excerpt(operand)}.`);
+  return (value, run) => allowed.has(value, run) || run.fail(() => `The value must be ${excerpt(operand)}.`);
 }
 
 /** One bound of a number: `holds` compares the value with the operand. */
@@ -65,7 +65,7 @@ function compileBound(keyword: string, words: string, holds: (value: number, bou
     if (bound === null) return null;
     return (value, run) => {
       if (typeof value !== "number" || holds(value, bound)) return true;
-      return run.fail(`The number must be ${words} ${bound}; this is ${value}.`);
+      return run.fail(() => `The number must be ${words} ${bound}; this is ${value}.`);
     };
   };
 }
@@ -88,7 +88,7 @@ export function compileMultiple(part: SchemaPart): Check | null {
     run.spend(MULTIPLE_STEPS);
     const areSafe = Number.isSafeInteger(value) && Number.isSafeInteger(divisor);
     const holds = areSafe ? value % divisor === 0 : isMultiple(decimalOf(value), decimal, run);
-    return holds || run.fail(`The number must be a multiple of ${divisor}; this is ${value}.`);
+    return holds || run.fail(() => `The number must be a multiple of ${divisor}; this is ${value}.`);
   };
 }
 
@@ -122,8 +122,8 @@ export function compileLength(part: SchemaPart): Check | null {
   return (value, run) => {
     if (typeof value !== "string") return true;
     const length = countCodePoints(value, run);
-    if (min !== null && length < min) return run.fail(`The text must have at least ${min} characters.`);
-    return max === null || length <= max || run.fail(`The text must have at most ${max} characters.`);
+    if (min !== null && length < min) return run.fail(() => `The text must have at least ${min} characters.`);
+    return max === null || length <= max || run.fail(() => `The text must have at most ${max} characters.`);
   };
 }
 
@@ -140,6 +140,6 @@ export function compileTextPattern(part: SchemaPart): Check | null {
   if (source === null || pattern === null) return null;
   return (value, run) => {
     if (typeof value !== "string" || pattern.foundIn(value, run)) return true;
-    return run.fail(`The text must match the pattern ${excerpt(source)}.`);
+    return run.fail(() => `The text must match the pattern ${excerpt(source)}.`);
   };
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import type { Json } from "../../../src/core/json/value.ts";
 import { limit } from "../../../src/core/limits.ts";
 import { compileSchema, type EventSchema } from "../../../src/core/schema/schema.ts";
@@ -222,4 +222,22 @@ describe("the bounds of a schema", () => {
   test("a nesting bomb is refused without being walked through", () => {
     expect(compileSchema(JSON.parse(`${'{"not":'.repeat(50_000)}{}${"}".repeat(50_000)}`)).ok).toBe(false);
   });
+});
+
+test.each<[keyword: string, operand: Json, data: Json]>([
+  ["type", "null", "long"],
+  ["enum", ["a"], "long"],
+  ["pattern", "^a", "long"],
+  ["const", "a", "long"],
+  ["propertyNames", { maxLength: 1 }, { long: 1 }],
+  ["uniqueItems", true, ["long", "long"]],
+])("what violates %s is put into words only where somebody reads them", (keyword, operand, data) => {
+  const rule = { [keyword]: operand };
+  const tried = schemaOf({ if: { anyOf: [rule, rule] }, contains: rule, oneOf: [rule, { not: rule }] });
+  const asked = schemaOf(rule);
+  using written = spyOn(JSON, "stringify");
+  expect(tried.validate(data)).toEqual(expect.any(Array));
+  const unread = written.mock.calls.length;
+  expect(asked.validate(data)).toHaveLength(1);
+  expect([unread, written.mock.calls.length]).toEqual([0, 1]);
 });
