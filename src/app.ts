@@ -59,7 +59,7 @@ import {
   reportStep,
   watchAll,
 } from "./maintenance/reports.ts";
-import { turnParts } from "./platform/turns.ts";
+import { beginArrivals, turnParts } from "./platform/turns.ts";
 
 export interface App {
   url: string;
@@ -307,6 +307,7 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
     isDraining: () => phaseNow().is !== "open",
     writeFor: (projectId, run) => data.store.writeFor(projectId, run),
     turns: data.store.turns,
+    beginArrivals,
     keptAnswers: data.keptAnswers,
     audit: data.audit,
     rateLimits: { publish: config.publishRateLimit, management: config.managementRateLimit },

@@ -9,7 +9,7 @@ import type { KeptAnswer } from "../../src/store/kept-answers.ts";
 import type { RequestLine } from "../../src/platform/log.ts";
 import type { AnyRoute } from "../../src/http/framework/route.ts";
 import { createServer } from "../../src/http/framework/server.ts";
-import { turnParts } from "../../src/platform/turns.ts";
+import { beginArrivals, turnParts } from "../../src/platform/turns.ts";
 import { ask } from "../kit/app.ts";
 
 /** A key with scope full; others derive from it. */
@@ -52,6 +52,7 @@ export class TestParts implements HttpParts {
   readonly version = "1.2.3";
   baseUrl = "http://localhost:8080";
   turns = new TurnQueue(turnParts);
+  beginArrivals: HttpParts["beginArrivals"] = beginArrivals;
   operatorToken: string | null = OPERATOR_TOKEN;
   metricsToken: string | null = METRICS_TOKEN;
   rateLimits = { publish: 0, management: 0 };

@@ -29,6 +29,7 @@ import { sendTrial } from "../../src/delivery/trial.ts";
 import { createTransport } from "../../src/transport/transport.ts";
 import { Replayer } from "../../src/pipeline/replayer.ts";
 import { BUILT_IN_PLANS, type Plans } from "../../src/core/plans.ts";
+import { beginArrivals } from "../../src/platform/turns.ts";
 import { type Data, openData } from "../../src/store/data.ts";
 import { type Disk, openDatabase } from "../../src/store/database.ts";
 import { DeliveryList } from "../../src/store/log/delivery-list.ts";
@@ -277,6 +278,7 @@ export class Api implements AsyncDisposable {
       isDraining: () => false,
       writeFor: <T>(projectId: number | null, run: () => T) => store.writeFor(projectId, run),
       turns: store.turns,
+      beginArrivals,
       keptAnswers,
       audit,
       rateLimits: this.rateLimits,

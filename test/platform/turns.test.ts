@@ -1,9 +1,12 @@
 /** A work's share of a turn: by the clock first, then by the processor's time. */
 import { expect, spyOn, test } from "bun:test";
-import { turnParts } from "../../src/platform/turns.ts";
+import { beginArrivals, turnParts } from "../../src/platform/turns.ts";
 
-test("a share that is over stays so, and asks nobody any more", () => {
-  const share = turnParts.beginShare();
+test.each([
+  ["of a work", () => turnParts.beginShare()],
+  ["of arrivals", () => beginArrivals()],
+])("a share %s that is over stays so, and asks nobody any more", (_whose, begin) => {
+  const share = begin();
   expect(share.isOver).toBe(false);
   while (!share.isOver);
   using clock = spyOn(performance, "now");

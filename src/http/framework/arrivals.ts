@@ -1,4 +1,5 @@
 import { limit } from "../../core/limits.ts";
+import type { Share } from "../../core/structures/turn-queue.ts";
 
 /** A request counts once more for each so many characters of its address, as they are work. */
 const ADDRESS_PART = 1024;
@@ -14,13 +15,23 @@ interface Waiting {
  * Above `requestsPerTurnMax` a request begins in a later turn, in its order, and Bun closes its connection,
  * unanswered, where another one comes behind it; whoever sends one at a time is answered some turns later.
  */
-export class Arrivals {
+export class Arrivals implements Share {
   #begun = 0;
   #waiting: Waiting[] = [];
   #isScheduled = false;
+  /** Of this turn; null where none has begun in it. */
+  #share: Share | null = null;
 
   /** `schedule` runs what it gets when the loop comes round. */
-  constructor(private readonly schedule: (next: () => void) => void = setImmediate) {}
+  constructor(
+    private readonly beginShare: () => Share,
+    private readonly schedule: (next: () => void) => void = setImmediate,
+  ) {}
+
+  /** True where those that began in this turn have used up its time: however few, each may be much work. */
+  get isOver(): boolean {
+    return this.#share?.isOver ?? false;
+  }
 
   /** Null where a request may begin at once; else what resolves in the turn in which it may. */
   begin(addressLength: number): Promise<void> | null {
@@ -36,6 +47,7 @@ export class Arrivals {
 
   #count(weight: number): void {
     this.#begun += weight;
+    this.#share ??= this.beginShare();
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     this.schedule(() => this.#endTurn());
@@ -44,6 +56,7 @@ export class Arrivals {
   #endTurn(): void {
     this.#isScheduled = false;
     this.#begun = 0;
+    this.#share = null;
     let due = 0;
     for (; due < this.#waiting.length && !this.#isFull; due++) this.#count(this.#waiting[due]?.weight ?? 1);
     for (const { resolve } of this.#waiting.splice(0, due)) resolve();

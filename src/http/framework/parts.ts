@@ -1,7 +1,7 @@
 import type { KeptAnswers } from "../../store/kept-answers.ts";
 import type { AuditEntry } from "../../core/audit.ts";
 import type { Caller } from "../../core/caller.ts";
-import type { TurnQueue } from "../../core/structures/turn-queue.ts";
+import type { Share, TurnQueue } from "../../core/structures/turn-queue.ts";
 import type { RequestLine } from "../../platform/log.ts";
 
 /** Account and project of the operator's Idempotency-Keys: none has this key, as rows start at 1. */
@@ -46,6 +46,8 @@ export interface HttpParts {
   writeFor<T>(projectId: number | null, run: () => T): Promise<T>;
   /** For work on large bodies. */
   turns: TurnQueue;
+  /** Begins the share that requests without a body have of a turn. */
+  beginArrivals(): Share;
   keptAnswers: Pick<
     KeptAnswers,
     "find" | "giveRoomBack" | "takeRoom" | "save" | "erasuresOf" | "keepUnchanging"

@@ -3,6 +3,7 @@ import { type Fault, invalidAll, notFound, Problem, unavailable } from "../../co
 import { limit } from "../../core/limits.ts";
 import { isHeavy, type Turns } from "../../core/structures/turn-queue.ts";
 import { admit } from "./access.ts";
+import type { Arrivals } from "./arrivals.ts";
 import { auditEntry } from "./audit-entry.ts";
 import { ANYBODY, type BodiesInFlight, type BodyInFlight } from "./bodies-in-flight.ts";
 import { AnswerRoom, largeBytesOf } from "./large-answer.ts";
@@ -56,6 +57,7 @@ export interface Shared {
   parts: HttpParts;
   buckets: { publish: TokenBuckets; management: TokenBuckets };
   runningKeys: RunningKeys;
+  arrivals: Arrivals;
   bodies: BodiesInFlight;
   /** The large ones. */
   answers: BodiesInFlight;
@@ -131,11 +133,9 @@ export class RequestHandler implements RequestContext {
       if (takesBody(route)) this.bytes = await this.readBytes();
       // A long work's body is not parsed before the work has its permit.
       if (route.longWork) await this.beginWork();
-      if (takesBody(route)) {
-        const turn = this.giveWay();
-        if (turn !== null) await turn;
-        this.admitAgain();
-      }
+      const turn = this.giveWay();
+      if (turn !== null) await turn;
+      if (turn !== null || takesBody(route)) this.admitAgain();
       this.readFields();
       const answer = await this.handle();
       // The loop writes as much of it as the connection takes at once.
@@ -231,13 +231,14 @@ export class RequestHandler implements RequestContext {
   }
 
   /**
-   * However many bodies are complete in one turn of the loop, no more are read in it than it has time for;
-   * null where this one may be read at once. Without a body, `Arrivals` has counted the request.
+   * However many requests are complete in one turn of the loop, no more are answered in it than it has time
+   * for; null where this one may be at once. Without a body it is one of many light ones most of the time.
    */
   private giveWay(): Promise<void> | null {
     const { bytes, shared } = this;
     if (isHeavy(bytes.length)) return this.turns.ownTurn();
-    return bytes !== NO_BYTES && shared.parts.turns.isOver ? this.turns.next() : null;
+    const share = bytes === NO_BYTES ? shared.arrivals : shared.parts.turns;
+    return share.isOver ? this.turns.next() : null;
   }
 
   /** Takes the permit of a long work, or waits for one in its caller's line. */

@@ -42,6 +42,7 @@ export function createServer(routes: readonly AnyRoute[], parts: HttpParts): Htt
       management: new TokenBuckets(parts.rateLimits.management),
     },
     runningKeys: new RunningKeys(),
+    arrivals: new Arrivals(() => parts.beginArrivals()),
     bodies: new BodiesInFlight(),
     answers: new BodiesInFlight(ANSWERS),
     longWorks: new LongWorks(),
@@ -52,10 +53,11 @@ export function createServer(routes: readonly AnyRoute[], parts: HttpParts): Htt
 
 class BunServer implements HttpServer {
   private readonly app: { fetch(request: Request): Response | Promise<Response> };
-  private readonly arrivals = new Arrivals();
+  private readonly arrivals: Arrivals;
   private bun: Bun.Server<undefined> | null = null;
 
   constructor(table: readonly AnyRoute[], shared: Omit<Shared, "extendTimeout">) {
+    this.arrivals = shared.arrivals;
     this.app = createApp(table, {
       ...shared,
       extendTimeout: (request, seconds) => this.bun?.timeout(request, seconds),

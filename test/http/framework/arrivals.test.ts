@@ -3,13 +3,14 @@ import { expect, test } from "bun:test";
 import { limit } from "../../../src/core/limits.ts";
 import { Arrivals } from "../../../src/http/framework/arrivals.ts";
 import { type AnyRoute, route } from "../../../src/http/framework/route.ts";
+import { beginArrivals } from "../../../src/platform/turns.ts";
 import { sendRaw, startServer } from "../kit.ts";
 
 const MAX = limit("requestsPerTurnMax");
 
 test("in a turn so many begin at once, the others in the next one, for one call of the loop a turn", async () => {
   const scheduled: (() => void)[] = [];
-  const arrivals = new Arrivals((next) => scheduled.push(next));
+  const arrivals = new Arrivals(beginArrivals, (next) => scheduled.push(next));
   const first = Array.from({ length: MAX }, () => arrivals.begin(0));
   expect(new Set(first)).toEqual(new Set([null]));
   let begun = 0;
@@ -22,9 +23,25 @@ test("in a turn so many begin at once, the others in the next one, for one call 
   expect([begun, late.length, arrivals.begin(0), scheduled.length]).toEqual([2, 2, null, 1]);
 });
 
+test("time that is used up is that of its turn alone", () => {
+  const scheduled: (() => void)[] = [];
+  let begun = 0;
+  const beginShare = () => ({ isOver: ++begun === 1 });
+  const arrivals = new Arrivals(beginShare, (next) => scheduled.push(next));
+  const seen = [arrivals.isOver];
+  for (let turn = 0; turn < 2; turn++) {
+    void arrivals.begin(0);
+    void arrivals.begin(0);
+    seen.push(arrivals.isOver);
+    scheduled.pop()?.();
+    seen.push(arrivals.isOver);
+  }
+  expect([seen, begun]).toEqual([[false, true, false, false, false], 2]);
+});
+
 test("however many wait, so many begin in each turn, in their order", async () => {
   const scheduled: (() => void)[] = [];
-  const arrivals = new Arrivals((next) => scheduled.push(next));
+  const arrivals = new Arrivals(beginArrivals, (next) => scheduled.push(next));
   const begun: number[] = [];
   for (let nth = 0; nth < 3 * MAX + 1; nth++) void arrivals.begin(0)?.then(() => begun.push(nth));
   const seen: number[] = [];
@@ -41,7 +58,7 @@ test("however many wait, so many begin in each turn, in their order", async () =
 
 test("a long address counts once more for each KiB, at once and among those that wait", async () => {
   const scheduled: (() => void)[] = [];
-  const arrivals = new Arrivals((next) => scheduled.push(next));
+  const arrivals = new Arrivals(beginArrivals, (next) => scheduled.push(next));
   const long = 9 * 1024;
   let begun = 0;
   for (let nth = 0; nth < MAX; nth++) {

@@ -1,4 +1,4 @@
-/** However many bodies are complete in one turn, it judges no more of them than it has time for. */
+/** However many requests are complete in one turn, it judges no more of them than it has time for. */
 import { describe, expect, spyOn, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -34,6 +34,9 @@ function routesThat(judge: () => void): AnyRoute[] {
     route({ ...shared, path: "/v1/parsed", operationId: "parsed", access: "manage", body, handle }),
     route({ ...shared, path: "/v1/raw", operationId: "raw", access: "manage", bodyMode: "raw", handle }),
     route({ ...shared, path: "/opaque", operationId: "opaque", access: "none", bodyMode: "opaque", handle }),
+    route({ ...shared, method: "GET", path: "/v1/bare", operationId: "bare", access: "read", handle }),
+    route({ ...shared, method: "DELETE", path: "/v1/bare", operationId: "gone", access: "manage", handle }),
+    route({ ...shared, method: "GET", path: "/opaque", operationId: "probe", access: "none", handle }),
   ];
 }
 
@@ -59,6 +62,10 @@ function requestOf(path: string, bytes: number): string {
   ].join("\r\n");
 }
 
+function bareRequest(method: string, path: string): string {
+  return `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer full\r\n\r\n`;
+}
+
 async function openSocket(port: number): Promise<Socket> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
@@ -67,7 +74,7 @@ async function openSocket(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Clients that hold back the last byte of their bodies, and send it together. */
+/** Clients that hold back the last byte of their requests, and send it together. */
 async function completeTogether(port: number, text: string, counter: TurnCounter): Promise<void> {
   const sockets = await Promise.all(Array.from({ length: CLIENTS }, () => openSocket(port)));
   await Promise.all(
@@ -96,14 +103,39 @@ describe.each([
   });
 });
 
-test("strangers at the door are judged by and by too", async () => {
+test.each([
+  ["GET", "/v1/bare"],
+  ["HEAD", "/v1/bare"],
+  ["DELETE", "/v1/bare"],
+  ["GET", "/opaque"],
+  ["POST", "/opaque"],
+  ["POST", "/v1/raw"],
+])("requests without a body are judged by and by: %s %s", async (method, path) => {
+  const counter = new TurnCounter(SHARE);
+  const parts = new TestParts();
+  parts.turns = counter.turns;
+  parts.beginArrivals = () => counter.turns;
+  await using server = startServer(
+    routesThat(() => counter.work()),
+    parts,
+  );
+  await completeTogether(server.port, bareRequest(method, path), counter);
+  expect(counter.most).toBeLessThanOrEqual(SHARE);
+});
+
+test.each([
+  ["with a body", requestOf("/ingest/anything", 1000)],
+  ["with a GET", bareRequest("GET", "/ingest/anything")],
+  ["with an OPTIONS", bareRequest("OPTIONS", "/ingest/anything")],
+])("strangers at the door are judged by and by too, %s", async (_how, text) => {
   await using api = await startApi();
   const counter = new TurnCounter(SHARE);
   const parts = new TestParts();
   parts.turns = counter.turns;
+  parts.beginArrivals = () => counter.turns;
   const services = { ...api.services, onRejected: () => counter.work() };
   await using server = startServer(inboundRoutes(services), parts);
-  await completeTogether(server.port, requestOf("/ingest/anything", 1000), counter);
+  await completeTogether(server.port, text, counter);
   // What was resumed is judged some microtasks later, beside the next ones.
   expect(counter.most).toBeLessThanOrEqual(2 * SHARE);
 });
@@ -117,6 +149,7 @@ describe("in a turn that is over", () => {
       schedule: (next) => held.push(next),
       beginShare: () => ({ isOver: true }),
     });
+    parts.beginArrivals = () => ({ isOver: true });
     const seen = { judged: 0 };
     const server = startServer(
       routesThat(() => seen.judged++),
@@ -131,12 +164,13 @@ describe("in a turn that is over", () => {
     return { server, seen, asked, isWaiting, release, [Symbol.asyncDispose]: stop };
   }
 
-  test("a request without a body waits for nothing", async () => {
+  test("a request without a body waits too", async () => {
     await using busy = startBusy();
-    expect((await busy.server.send("POST", "/v1/raw")).status).toBe(200);
-    const bare = "POST /opaque HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-    expect(await sendRaw(busy.server.port, bare)).toStartWith("HTTP/1.1 200 ");
-    expect(busy.asked).not.toHaveBeenCalled();
+    const answer = busy.server.send("GET", "/v1/bare");
+    await comes(busy.isWaiting);
+    expect(busy.seen.judged).toBe(0);
+    busy.release();
+    expect((await answer).status).toBe(200);
   });
 
   test("a body of no bytes, whose end may be held back, waits", async () => {
@@ -178,10 +212,13 @@ describe("in a turn that is over", () => {
     expect([busy.server.parts.lines[0]?.status, busy.seen.judged]).toEqual([499, 0]);
   });
 
-  test("a key that is revoked meanwhile is refused", async () => {
+  test.each([
+    ["POST", "/v1/raw", { json: {} }],
+    ["GET", "/v1/bare", {}],
+  ])("a key that is revoked meanwhile is refused: %s %s", async (method, path, body) => {
     await using busy = startBusy();
     callers["revoked"] = owner;
-    const reply = busy.server.send("POST", "/v1/raw", { token: "revoked", json: {} });
+    const reply = busy.server.send(method, path, { token: "revoked", ...body });
     await comes(busy.isWaiting);
     delete callers["revoked"];
     busy.release();
@@ -189,14 +226,16 @@ describe("in a turn that is over", () => {
   });
 });
 
-test("in a turn that is not over a body waits for nothing", async () => {
+test("in a turn that is not over a request waits for nothing", async () => {
   const parts = new TestParts();
   parts.turns = new TurnQueue({ schedule: setImmediate, beginShare: () => ({ isOver: false }) });
+  parts.beginArrivals = () => ({ isOver: false });
   await using server = startServer(
     routesThat(() => {}),
     parts,
   );
   const asked = spyOn(parts.turns, "of");
   for (const path of PATHS) expect((await server.send("POST", path, { json: { a: "x" } })).status).toBe(200);
+  expect((await server.send("GET", "/v1/bare")).status).toBe(200);
   expect(asked).not.toHaveBeenCalled();
 });
