@@ -2,22 +2,25 @@ import { readConfig, SETTINGS } from "../config.ts";
 import { VERSION } from "../transport/user-agent.ts";
 
 /** What an argument asks for in place of the service: each answers the exit code. */
-const COMMANDS: Readonly<Record<string, { about: string; run: () => number | Promise<number> }>> = {
-  "--help": { about: "Print this text.", run: printHelp },
-  "--version": { about: "Print the version.", run: printVersion },
-  "--check-health": {
-    about: "Ask the service that runs with these settings whether it answers: exit code 0 or 1.",
-    run: checkHealth,
-  },
-};
+const COMMANDS: ReadonlyMap<string, { about: string; run: () => number | Promise<number> }> = new Map([
+  ["--help", { about: "Print this text.", run: printHelp }],
+  ["--version", { about: "Print the version.", run: printVersion }],
+  [
+    "--check-health",
+    {
+      about: "Ask the service that runs with these settings whether it answers: exit code 0 or 1.",
+      run: checkHealth,
+    },
+  ],
+]);
 
-const USAGE = `usage: sealpost [${Object.keys(COMMANDS).join(" | ")}]`;
+const USAGE = `usage: sealpost [${[...COMMANDS.keys()].join(" | ")}]`;
 const WRONG_USAGE = 2;
 const HEALTH_MS_MAX = 2500;
 
 /** Runs the command that the argument names; answers the exit code. */
 export function runCommand(argument: string): number | Promise<number> {
-  const command = COMMANDS[argument];
+  const command = COMMANDS.get(argument);
   if (command) return command.run();
   console.error(`${USAGE}   (--help lists the settings)`);
   return WRONG_USAGE;
@@ -29,7 +32,7 @@ function printVersion(): number {
 }
 
 function printHelp(): number {
-  const commands = Object.entries(COMMANDS).map(([name, { about }]) => `  ${name}\n      ${about}`);
+  const commands = [...COMMANDS].map(([name, { about }]) => `  ${name}\n      ${about}`);
   const settings = Object.values(SETTINGS).map(
     ({ name, about, defaultText, example }) =>
       `  ${name}\n      ${about}\n      Default: ${defaultText}. Example: ${name}=${example}`,
@@ -41,13 +44,16 @@ function printHelp(): number {
 }
 
 /** What listens on every address is reached on its own. */
-const OWN_ADDRESS: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+const OWN_ADDRESS: ReadonlyMap<string, string> = new Map([
+  ["0.0.0.0", "127.0.0.1"],
+  ["::", "::1"],
+]);
 
 async function checkHealth(): Promise<number> {
   const read = readConfig(process.env);
   if (!read.ok) return 1;
   const { host, port } = read.config;
-  const address = OWN_ADDRESS[host] ?? host;
+  const address = OWN_ADDRESS.get(host) ?? host;
   const origin = address.includes(":") ? `http://[${address}]:${port}` : `http://${address}:${port}`;
   try {
     const signal = AbortSignal.timeout(HEALTH_MS_MAX);

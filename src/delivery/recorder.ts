@@ -1,3 +1,4 @@
+import { ATTEMPT_ERROR_CODES } from "../core/attempt-error.ts";
 import { gateOf, isMetered, isTest } from "../core/delivery.ts";
 import { type Delivery, type Endpoint, isOpenedAgain } from "../core/model.ts";
 import type { SteadyClock } from "../platform/clock.ts";
@@ -31,6 +32,14 @@ interface WrittenAttempt {
   nextAttemptAt: number | null;
 }
 
+/** Without all that the destination, or what was sent to it, puts into the row. */
+function plainOf(sent: Sent): Sent {
+  const code = ATTEMPT_ERROR_CODES.find((known) => known === sent.error?.code);
+  const request = { requestHead: null, sentAt: null, signature: null, requestBody: null };
+  const response = { responseHeaders: [], responseBody: null, truncated: false };
+  return { ...sent, ...request, ...response, error: code ? { code, detail: null } : null };
+}
+
 /** Writes what attempts found out. */
 export class Recorder {
   constructor(
@@ -45,7 +54,7 @@ export class Recorder {
    * Resolves once the attempt is on disk, or never will be. Rejects only where whoever hears of it throws
    * (`announce`, `onAttempt`), which ends the process.
    */
-  async record(settlement: Settlement<Sent>): Promise<Recorded> {
+  async record(settlement: Settlement<Sent>, isPlain = false): Promise<Recorded> {
     const { endpoint, load, sent } = settlement;
     const { endpoints, store } = this.data;
     const number = load.delivery.attemptCount + 1;
@@ -57,9 +66,9 @@ export class Recorder {
     try {
       written = await store.writeFor(endpoint.projectId, () => this.#write(settlement, number), true);
     } catch (error) {
-      // The row stays as it was.
-      store.report("record of an attempt", error);
-      return "not_recorded";
+      store.report(isPlain ? "plain record of an attempt" : "record of an attempt", error);
+      // What an answer holds must not leave its row as it was: it would be tried for ever, and uncounted.
+      return isPlain ? "not_recorded" : this.record({ ...settlement, sent: plainOf(sent) }, true);
     }
     const { applied, disabled, nextAttemptAt } = written;
     // At once: a later write of the same transaction may have changed the endpoint, and is announced next.

@@ -23,7 +23,13 @@ const HAS_ESCAPES = /[\\%&+]/;
 const ESCAPE_BEGUN = /(?:(?<!\\)\\+(?:u[0-9a-f]{0,3}|x[0-9a-f]?)?|%[0-9a-f]?|&[#0-9a-z]{0,8})$/i;
 const ESCAPE_BEGUN_MAX = 20;
 
-const NAMED: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+const NAMED: ReadonlyMap<string, string> = new Map([
+  ["amp", "&"],
+  ["lt", "<"],
+  ["gt", ">"],
+  ["quot", '"'],
+  ["apos", "'"],
+]);
 /** A form writes a space as `+`; JSON a line feed as `\n`, of which `n` is left without the backslash. */
 const FOLDED = [
   ["+", " "],
@@ -109,7 +115,7 @@ function meaningOf([escape, u, x, percent, hex, decimal, name]: RegExpExecArray)
   const digits = u ?? x ?? percent ?? hex;
   if (digits !== undefined) return character(Number.parseInt(digits, 16), escape);
   if (decimal !== undefined) return character(Number(decimal), escape);
-  if (name !== undefined) return NAMED[name.toLowerCase()] ?? "";
+  if (name !== undefined) return NAMED.get(name.toLowerCase()) ?? "";
   return "";
 }
 

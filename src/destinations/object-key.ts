@@ -65,16 +65,16 @@ export function namesByType(config: DestinationConfig): boolean {
 /** The same on every attempt of a delivery. Throws where it would be too long. */
 export function objectKeyOf(config: DestinationConfig, message: Message): string {
   const at = new Date(message.createdAt).toISOString();
-  const values: Readonly<Record<string, string>> = {
-    date: at.slice(0, 10),
-    hour: at.slice(11, 13),
-    type: message.type,
-    endpoint_id: message.endpointId,
-    id: message.id,
-  };
+  const values = new Map([
+    ["date", at.slice(0, 10)],
+    ["hour", at.slice(11, 13)],
+    ["type", message.type],
+    ["endpoint_id", message.endpointId],
+    ["id", message.id],
+  ]);
   const template = (textOf(config, "key_template") ?? KEY_TEMPLATE).replace(/^\/+/, "");
   const key =
-    prefixOf(config) + template.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
+    prefixOf(config) + template.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values.get(name) ?? whole);
   const bytes = Buffer.byteLength(key);
   if (bytes > KEY_BYTES_MAX)
     throw new Error(`The key has ${bytes} bytes; at most ${KEY_BYTES_MAX} are taken.`);

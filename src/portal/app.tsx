@@ -135,7 +135,7 @@ function Footer({ who }: { who: Portal }): JSX.Element {
       <label>
         {t("language")}{" "}
         <select value={language.value} onChange={(event) => chooseLanguage(event.currentTarget.value)}>
-          {Object.entries(LANGUAGES).map(([key, { name }]) => (
+          {[...LANGUAGES].map(([key, { name }]) => (
             <option key={key} value={key} lang={key}>
               {name}
             </option>

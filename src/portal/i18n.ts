@@ -18,14 +18,17 @@ interface Language {
   loadFields: () => Promise<FieldTexts>;
 }
 
-export const LANGUAGES: Readonly<Record<string, Language>> = {
-  en: { name: "English", load: async () => en, loadFields: async () => ({}) },
-  de: {
-    name: "Deutsch",
-    load: async () => (await import("./locales/de.ts")).de,
-    loadFields: async () => (await import("./locales/de.fields.ts")).fields,
-  },
-};
+export const LANGUAGES: ReadonlyMap<string, Language> = new Map([
+  ["en", { name: "English", load: async () => en, loadFields: async () => ({}) }],
+  [
+    "de",
+    {
+      name: "Deutsch",
+      load: async () => (await import("./locales/de.ts")).de,
+      loadFields: async () => (await import("./locales/de.fields.ts")).fields,
+    },
+  ],
+]);
 
 export const language = signal("en");
 /** How numbers and times are written: as where the reader is, in the language that is spoken (`en-GB`). */
@@ -36,8 +39,8 @@ const fieldTexts = signal<FieldTexts>({});
 let fieldLanguage = "en";
 
 export async function speak(wanted: string, readers: readonly string[] = []): Promise<void> {
-  const known = LANGUAGES[wanted] ? wanted : "en";
-  messages.value = (await LANGUAGES[known]?.load()) ?? en;
+  const known = LANGUAGES.has(wanted) ? wanted : "en";
+  messages.value = (await LANGUAGES.get(known)?.load()) ?? en;
   language.value = known;
   locale.value = readers.find((tag) => tag.split("-")[0] === known) ?? known;
 }
@@ -45,7 +48,7 @@ export async function speak(wanted: string, readers: readonly string[] = []): Pr
 /** The first of the reader's languages that there is. */
 export function preferredLanguage(wanted: readonly string[]): string {
   const short = wanted.map((tag) => tag.split("-")[0] ?? "");
-  return short.find((tag) => tag in LANGUAGES) ?? "en";
+  return short.find((tag) => LANGUAGES.has(tag)) ?? "en";
 }
 
 /** The text in the reader's language; `count` chooses the plural. */
@@ -68,7 +71,10 @@ export function fieldText(text: string): string {
 
 async function loadFields(wanted: string): Promise<void> {
   fieldLanguage = wanted;
-  const loaded = (await LANGUAGES[wanted]?.loadFields().catch(() => ({}))) ?? {};
+  const loaded =
+    (await LANGUAGES.get(wanted)
+      ?.loadFields()
+      .catch(() => ({}))) ?? {};
   if (fieldLanguage === wanted) fieldTexts.value = loaded;
 }
 

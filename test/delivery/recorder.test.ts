@@ -83,6 +83,26 @@ test("an attempt that cannot be recorded is told of, holds up no other, and is m
   await receiver.arrived("refused", 3);
 });
 
+test.each([400, 410])(
+  "the outcome of a %d that SQLite does not take is written plainly: counted, in the log, and told once",
+  async (statusCode) => {
+    const told: string[] = [];
+    await using it = await openTestData({ report: (work) => void told.push(work) });
+    const endpoint = await it.endpoint();
+    const { recorder, settlement, reports } = await failed(it, endpoint, statusCode);
+    const error = { code: Object, detail: null } as unknown as Sent["error"];
+    const sent = { ...settlement.sent, error, responseBody: new Uint8Array([1]) };
+    const disable = statusCode === 410 ? "gone" : null;
+    expect(await recorder.record({ ...settlement, sent, disable })).toBe("applied");
+    const { id } = settlement.load.delivery;
+    const plain = { statusCode, outcome: "rejected", error: null, responseBody: null };
+    expect([...it.data.attempts.ofDelivery(id, it.data.store.latestKey + 1, 9)]).toMatchObject([plain]);
+    expect(it.data.deliveries.get(id)).toMatchObject({ status: "dead", attemptCount: 1, metered: true });
+    expect(it.data.endpoints.get(endpoint.id)?.disabledReason).toBe(disable);
+    expect([told, reports.map(({ number }) => number)]).toEqual([["record of an attempt"], [1]]);
+  },
+);
+
 test("what is under way when its endpoint is disabled is decided by its outcome, wherever it waited", async () => {
   setQueueMax(1);
   await using app = await startApp();

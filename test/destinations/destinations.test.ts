@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
+import { ATTEMPT_ERROR_CODES } from "../../src/core/attempt-error.ts";
 import type { Fault } from "../../src/core/errors.ts";
 import { DESTINATION_ERRORS } from "../../src/core/destination-errors.ts";
 import { limit } from "../../src/core/limits.ts";
@@ -10,6 +11,7 @@ import { UNEXPECTED } from "../../src/destinations/answers.ts";
 import { isCredentialHeader } from "../../src/destinations/credential-headers.ts";
 import {
   addressesOf,
+  type Answer,
   type Ask,
   isProtocolHeader,
   type KindRow,
@@ -25,7 +27,8 @@ import type { Guard } from "../../src/transport/guard.ts";
 import { renderHead } from "../../src/transport/request.ts";
 import { expectFault } from "../http/endpoints/kit.ts";
 import { appForFile } from "../kit/for-file.ts";
-import { answerOf, atOnce, type KindCase, messageAt, SECRET } from "./kinds/case.ts";
+import { INHERITED, respelled } from "../kit/respelled.ts";
+import { type AnswerCase, answerOf, atOnce, type KindCase, messageAt, SECRET } from "./kinds/case.ts";
 import { askOf, CASES, fileOf, kindOf, PUSHED } from "./kinds/cases.ts";
 
 const MASK = "***";
@@ -42,11 +45,19 @@ const credentialsOf = (proof: KindCase): string[] =>
   });
 
 /** The text, once for each of its words, with that one made long. */
-const lengthened = (text: string): string[] =>
-  [...text.matchAll(/\w+/g)].map(({ index, 0: { length } }) => {
-    const end = index + length;
-    return text.slice(0, end) + LONG + text.slice(end);
-  });
+const lengthened = (text: string) => respelled(text, (word) => word + LONG);
+
+/** The answer, once for each word of its headers' values and of its body and each such name in its place. */
+function spellings({ status, headers = {}, body = "" }: AnswerCase): Answer[] {
+  return INHERITED.flatMap((name) => [
+    ...respelled(body, () => name).map((other) => answerOf({ status, headers, body: other })),
+    ...Object.entries(headers).flatMap(([header, value]) =>
+      respelled(value, () => name).map((other) =>
+        answerOf({ status, headers: { ...headers, [header]: other }, body }),
+      ),
+    ),
+  ]);
+}
 
 async function render(proof: KindCase, now: number, config = proof.config): Promise<OutgoingRequest> {
   return await kindOf(proof).request({ ...config }, messageAt(now), now, askOf(proof), atOnce);
@@ -299,6 +310,19 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
       details.push(unprepared instanceof Unprepared ? unprepared.error?.detail : LONG);
     }
     expect(details.filter((detail) => (detail?.length ?? 0) > max)).toEqual([]);
+  });
+
+  test("an answer with a name that every object has, wherever a word stands, has one of the known error codes or none", () => {
+    const errors = proof.answers.flatMap(spellings).map((answer) => {
+      const judged = kind.judge(answer, proof.config);
+      return judged.delivered ? null : judged.error;
+    });
+    const strange = errors.filter(
+      (error) =>
+        error !== null &&
+        !(ATTEMPT_ERROR_CODES.includes(error.code) && typeof (error.detail ?? "") === "string"),
+    );
+    expect(strange).toEqual([]);
   });
 
   test("explains every error code that it gives, and gives every one that it explains", () => {

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, setSystemTime, test } from "bun:test";
 import type { InboundRequest, Provider, Reception } from "../../src/inbound/provider.ts";
 import { listProviders, PROVIDER_ROWS } from "../../src/inbound/providers.ts";
+import { INHERITED, respelled } from "../kit/respelled.ts";
 import type { ProviderCase } from "./case.ts";
 import { CASES } from "./cases.ts";
 import {
@@ -110,6 +111,24 @@ describe("a changed body under the same proof is refused, or the row says what i
     const isOpen = receptions.map(eventIn).some((event) => event !== null && !Bun.deepEquals(event, wanted));
     expect(changed.length).toBeGreaterThan(0);
     expect([isOpen, row.provider.covers]).toEqual([row.provider.covers !== "whole", row.provider.covers]);
+  });
+});
+
+describe("a name that every object has, wherever a word stands, is taken where any other is, and nowhere else", () => {
+  test.each(byKey(ROWS))("%s", async (_key, row) => {
+    const request = await genuine(row);
+    const respell = (name: string) => [
+      ...[...headersIn(request)].flatMap(([header, value]) =>
+        respelled(value, () => name).map((other) => withHeader(request, header, other)),
+      ),
+      ...respelled(textOf(request), () => name).map((other) => withBody(request, other)),
+    ];
+    const takenOf = async (name: string) =>
+      (await Promise.all(respell(name).map((each) => receive(row, each)))).map(
+        ({ kind }) => kind === "event",
+      );
+    const usual = await takenOf("another");
+    for (const name of INHERITED) expect(await takenOf(name)).toEqual(usual);
   });
 });
 

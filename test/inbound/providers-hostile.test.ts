@@ -2,13 +2,18 @@
 import { expect, spyOn, test } from "bun:test";
 import { limit } from "../../src/core/limits.ts";
 import type { InboundRequest } from "../../src/inbound/provider.ts";
+import { INHERITED } from "../kit/respelled.ts";
+import { CASES } from "./cases.ts";
 import {
   jsonRequest,
+  keysOf,
   materialOf,
   NOW_MS,
   NOW_SECONDS,
   requestOf,
   SOURCE_URL,
+  textOf,
+  withBody,
   withHeader,
   withUrl,
 } from "./kit.ts";
@@ -30,6 +35,16 @@ test("X: no text is answered as a challenge and taken as an event as well", asyn
     };
     const event = jsonRequest(token, { "x-twitter-webhooks-signature": signature });
     expect(await outcome("x", event, material)).toBe("malformed");
+  }
+});
+
+test("AWS SNS: a version that no table has is refused by itself, also by a name that every object has", async () => {
+  const [pem = ""] = Object.values(CASES["aws_sns"]?.keyDocuments ?? {});
+  const request = await genuine("aws_sns");
+  for (const SignatureVersion of ["3", ...INHERITED]) {
+    const body = { ...(JSON.parse(textOf(request)) as object), SignatureVersion };
+    const other = withBody(request, JSON.stringify(body));
+    expect(await outcome("aws_sns", other, materialFor("aws_sns"), keysOf(pem))).toBe("wrong_key_id");
   }
 });
 

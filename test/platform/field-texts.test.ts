@@ -28,11 +28,11 @@ const germans = await Promise.all(
     return { path, german };
   }),
 );
-const languages = Object.keys(LANGUAGES).filter((language) => language !== "en");
+const languages = [...LANGUAGES.keys()].filter((language) => language !== "en");
 
 describe.each(languages)("%s", (language) => {
   const load = async (): Promise<Readonly<Record<string, string>>> =>
-    (await LANGUAGES[language]?.loadFields()) ?? {};
+    (await LANGUAGES.get(language)?.loadFields()) ?? {};
 
   test("has every label, help and name of a kind; what is missing goes into `german` of its file", async () => {
     const known = await load();

@@ -2,9 +2,10 @@
 import { describe, expect, test } from "bun:test";
 import { Glob } from "bun";
 import { join } from "node:path";
-import { fill, preferredLanguage, type Text } from "../../src/portal/i18n.ts";
+import { fill, language as spoken, preferredLanguage, speak, type Text } from "../../src/portal/i18n.ts";
 import { de } from "../../src/portal/locales/de.ts";
 import { en } from "../../src/portal/locales/en.ts";
+import { INHERITED } from "../kit/respelled.ts";
 
 const portal = join(import.meta.dir, "../../src/portal");
 const LANGUAGES: Record<string, Record<string, Text>> = { en, de };
@@ -36,6 +37,12 @@ describe.each(Object.keys(LANGUAGES))("%s", (language) => {
   test("does not shout", () => {
     for (const text of Object.values(texts)) for (const form of forms(text)) expect(form).not.toContain("!");
   });
+});
+
+test("a name that every object has is no language", async () => {
+  expect(preferredLanguage([...INHERITED, "de"])).toBe("de");
+  for (const name of INHERITED) await speak(name);
+  expect(spoken.value).toBe("en");
 });
 
 test("every text is used somewhere", async () => {

@@ -74,12 +74,18 @@ export function readCode(value: unknown): string | null {
   return CODE.test(code) ? code : null;
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+const ENTITIES: ReadonlyMap<string, string> = new Map([
+  ["amp", "&"],
+  ["lt", "<"],
+  ["gt", ">"],
+  ["quot", '"'],
+  ["apos", "'"],
+]);
 
 /** The text of the first element of this name; null where there is none. */
 export function readElement(body: Uint8Array, name: string): string | null {
   const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(readText(body))?.[1];
   return text === undefined
     ? null
-    : text.trim().replaceAll(/&(\w+);/g, (whole, entity) => ENTITIES[entity] ?? whole);
+    : text.trim().replaceAll(/&(\w+);/g, (whole, entity: string) => ENTITIES.get(entity) ?? whole);
 }

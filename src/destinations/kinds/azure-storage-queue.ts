@@ -58,15 +58,15 @@ const connectionOf = perConfig((config) => {
 });
 
 /** What the service says in `x-ms-error-code` → the error code. */
-const CODES: Readonly<Record<string, AttemptErrorCode>> = {
-  AuthenticationFailed: "signature_refused",
-  AuthorizationFailure: "permission_missing",
-  AuthorizationPermissionMismatch: "permission_missing",
-  InsufficientAccountPermissions: "permission_missing",
-  QueueNotFound: "queue_not_found",
-  QueueDisabled: "queue_disabled",
-  RequestBodyTooLarge: "message_too_large",
-};
+const CODES: ReadonlyMap<string, AttemptErrorCode> = new Map([
+  ["AuthenticationFailed", "signature_refused"],
+  ["AuthorizationFailure", "permission_missing"],
+  ["AuthorizationPermissionMismatch", "permission_missing"],
+  ["InsufficientAccountPermissions", "permission_missing"],
+  ["QueueNotFound", "queue_not_found"],
+  ["QueueDisabled", "queue_disabled"],
+  ["RequestBodyTooLarge", "message_too_large"],
+]);
 
 /** The queues of Azure Storage. */
 export const azureStorageQueue: DestinationKind = {
@@ -138,7 +138,7 @@ export const azureStorageQueue: DestinationKind = {
     if (status === 201) return DELIVERED;
     if (isSuccess(status)) return rejected(UNEXPECTED);
     const code = headers.find(([name]) => name === "x-ms-error-code")?.[1] ?? "";
-    return rejected(CODES[code] ?? null);
+    return rejected(CODES.get(code) ?? null);
   },
 };
 

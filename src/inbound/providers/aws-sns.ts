@@ -28,7 +28,10 @@ const SIGNED_FIELDS = {
   notification: ["Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"],
   control: ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"],
 };
-const ALGORITHMS: Readonly<Record<string, "sha1" | "sha256">> = { "1": "sha1", "2": "sha256" };
+const ALGORITHMS: ReadonlyMap<string, "sha1" | "sha256"> = new Map([
+  ["1", "sha1"],
+  ["2", "sha256"],
+]);
 const REQUIRED = [
   "Message",
   "MessageId",
@@ -88,7 +91,7 @@ async function verify(arrival: Arrival): Promise<Verdict> {
   const fault = faultOf(message, arrival);
   if (fault !== null) return refused(fault);
   const { SigningCertURL: url = "", Signature: signature = "" } = message;
-  const algorithm = ALGORITHMS[message["SignatureVersion"] ?? ""];
+  const algorithm = ALGORITHMS.get(message["SignatureVersion"] ?? "");
   if (!CERTIFICATE_URL.test(url) || !algorithm) return refused("wrong_key_id");
   const content = signedContent(message);
   return verifyCertified({ url, commonName: COMMON_NAME, algorithm, content, signature }, "AWS", arrival);

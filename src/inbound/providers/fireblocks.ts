@@ -23,12 +23,13 @@ import { readBody } from "../body.ts";
 /** Fireblocks v2: a detached JWS (RFC 7515, appendix F) over the body, by keys that it publishes. */
 
 const SIGNATURE = "fireblocks-webhook-signature";
-const HOSTS: Readonly<Record<string, string>> = {
-  us: "https://keys.fireblocks.io",
-  eu: "https://eu-keys.fireblocks.io",
-  eu2: "https://eu2-keys.fireblocks.io",
-  sandbox: "https://sandbox-keys.fireblocks.io",
-};
+const US = "https://keys.fireblocks.io";
+const HOSTS: ReadonlyMap<string, string> = new Map([
+  ["us", US],
+  ["eu", "https://eu-keys.fireblocks.io"],
+  ["eu2", "https://eu2-keys.fireblocks.io"],
+  ["sandbox", "https://sandbox-keys.fireblocks.io"],
+]);
 
 function regionOf(config: Arrival["material"]["config"]): string {
   return typeof config["region"] === "string" ? config["region"] : "us";
@@ -39,7 +40,7 @@ function reasonOf(error: unknown): RefusalReason {
 }
 
 async function verifyWith(token: string, isRenewal: boolean, { material, keys }: Arrival): Promise<Verdict> {
-  const host = HOSTS[regionOf(material.config)] ?? HOSTS["us"];
+  const host = HOSTS.get(regionOf(material.config)) ?? US;
   const answer = await keys.read({ url: `${host}/.well-known/jwks.json` }, isRenewal);
   const keySet = answer.kind === "document" ? keySetOf(parseJson(answer.text)) : null;
   if (!keySet) return withoutKeys("unavailable", "Fireblocks");
@@ -94,12 +95,9 @@ export const FIREBLOCKS: ProviderRow = {
   scheme,
   secretFrom: "provider",
   config: [
-    choiceConfig(
-      "region",
-      "Region",
-      "Where your workspace is: us (default), eu, eu2 or sandbox.",
-      Object.keys(HOSTS),
-    ),
+    choiceConfig("region", "Region", "Where your workspace is: us (default), eu, eu2 or sandbox.", [
+      ...HOSTS.keys(),
+    ]),
     {
       ...textConfig(
         "workspace_id",

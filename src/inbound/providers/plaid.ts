@@ -13,10 +13,10 @@ import { WHOLE_BODY } from "../schemes/scheme.ts";
 
 /** Plaid: a token by a key that is asked for by its id, with the hash of the body and the time. */
 
-const HOSTS: Readonly<Record<string, string>> = {
-  production: "https://production.plaid.com",
-  sandbox: "https://sandbox.plaid.com",
-};
+const HOSTS: ReadonlyMap<string, string> = new Map([
+  ["production", "https://production.plaid.com"],
+  ["sandbox", "https://sandbox.plaid.com"],
+]);
 const WINDOW = within(300);
 const KEY_ID = /^[A-Za-z0-9-]{1,128}$/;
 
@@ -46,7 +46,7 @@ function keyIdOf(token: string): string | undefined {
 /** POST /webhook_verification_key/get, one document for each key. */
 function documentFor(token: string, { material }: Arrival): KeyDocument | RefusalReason {
   const { client_id, secret, environment = "production" } = material.credentials;
-  const host = HOSTS[environment];
+  const host = HOSTS.get(environment);
   const keyId = keyIdOf(token);
   if (client_id === undefined || secret === undefined || host === undefined) return "awaiting_secret";
   if (keyId === undefined || !KEY_ID.test(keyId)) return "malformed";
@@ -78,7 +78,7 @@ export const PLAID: ProviderRow = {
       secret: true,
     }),
     {
-      ...choiceConfig("environment", "Environment", "production or sandbox.", Object.keys(HOSTS)),
+      ...choiceConfig("environment", "Environment", "production or sandbox.", [...HOSTS.keys()]),
       required: true,
     },
   ],

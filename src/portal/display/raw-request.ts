@@ -58,15 +58,16 @@ function readJson(text: string): { read: Record<string, string> } | null {
 }
 
 function readLines(lines: readonly string[], first: number): { read: Record<string, string> } | RawFault {
-  const read: Record<string, string> = {};
+  const read = new Map<string, string>();
   for (const [at, line] of lines.entries()) {
     if (line.trim() === "") continue;
     const [, name, value = ""] = HEADER.exec(line.trimEnd()) ?? [];
     if (name === undefined) return { line: first + at };
     const key = name.toLowerCase();
-    read[key] = key in read ? `${read[key]}, ${value}` : value;
+    const before = read.get(key);
+    read.set(key, before === undefined ? value : `${before}, ${value}`);
   }
-  return Object.keys(read).length === 0 ? { line: 0 } : { read };
+  return read.size === 0 ? { line: 0 } : { read: Object.fromEntries(read) };
 }
 
 function searchOf(target: string): string {

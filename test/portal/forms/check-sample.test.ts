@@ -38,6 +38,15 @@ describe("headers", () => {
     });
   });
 
+  test("are named as they are, also as a field that every object has", () => {
+    expect(readHeaders("constructor: 1\n__proto__: 2\n")).toEqual({
+      read: Object.fromEntries([
+        ["constructor", "1"],
+        ["__proto__", "2"],
+      ]),
+    });
+  });
+
   test.each([
     ["  ", 0],
     ["a: 1\nnone", 2],

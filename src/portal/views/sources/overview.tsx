@@ -50,7 +50,7 @@ function Came(props: SourceTabProps): JSX.Element {
   const range = rangeOf(query);
   const numbers = bars.within(range);
   const wanted = query["reason"] as RefusalReason;
-  const reason = numbers.rejected[wanted] ? wanted : null;
+  const reason = Object.hasOwn(numbers.rejected, wanted) && numbers.rejected[wanted] ? wanted : null;
   return (
     <>
       <Section title={t("source.came")} actions={<SpanChoice query={query} />}>
