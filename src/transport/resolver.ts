@@ -51,6 +51,8 @@ export function createSystemResolver({ readServers, monotonic }: SystemResolverO
   async function resolve(host: string): Promise<string[]> {
     renew();
     try {
+      // c-ares sorts with a socket for each: 1,000 take 10 ms of this turn, 4,000 (one answer) 45 to 75. No
+      // option leaves it out. BIND brings at most 100 of a kind, PowerDNS 256; others may bring all.
       const found = await dns.lookup(host, { backend: "c-ares" });
       // The cache holds either kind of address by itself.
       isMissed ||= found.every(({ family }) => family === 6);
