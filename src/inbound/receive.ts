@@ -32,15 +32,24 @@ const DELIVERY_ID_LENGTH_MAX = 255;
 
 type Genuine = Verdict & { kind: "verified" };
 
+/** What became of a verified body, without what was parsed of it. */
+interface Judged {
+  readonly reception: Reception;
+  /** Text of the JSON in which the proof stands; empty where none does. */
+  readonly text: string;
+}
+
+const MALFORMED: Reception = { kind: "refused", reason: "malformed" };
+
 /**
  * The verdict on one request: answered as a handshake, refused, or an event. The raw bytes are verified
  * before anything reads them, but for handshakes that come unsigned and signatures that stand inside
  * the body. A heavy body is read in other turns than that of its verification.
  */
 export async function receiveBy(row: ProviderRow, arrived: Arrival, means: ReadingMeans): Promise<Reception> {
-  if (hasLongQuery(arrived.request.url)) return { kind: "refused", reason: "malformed" };
+  if (hasLongQuery(arrived.request.url)) return MALFORMED;
   const request = row.unpack ? await row.unpack(arrived.request, means) : arrived.request;
-  if (!request) return { kind: "refused", reason: "malformed" };
+  if (!request) return MALFORMED;
   const arrival = { ...arrived, request };
   const early = row.unsignedHandshakes && (await firstAnswer(row.unsignedHandshakes, arrival));
   if (early) return early;
@@ -52,21 +61,29 @@ export async function receiveBy(row: ProviderRow, arrived: Arrival, means: Readi
   // What is forged is dropped in the turn in which it was unpacked.
   if (request !== arrived.request) means.takeRoom(request.body.length);
   const bytes = request.body.length;
-  const nextPart = () => (isHeavy(bytes) ? means.giveWay(bytes) : undefined);
-  // Each part of what follows costs as much as what was verified.
-  await nextPart();
-  const facts = await factsOf(arrival, verdict);
-  if (row.proofs) await nextPart();
-  if (isAmbiguous(row, verdict, facts)) return { kind: "refused", reason: "malformed" };
-  if (row.proofs) await nextPart();
-  return judgeVerified(row, facts);
+  const nextPart: NextPart = () => (isHeavy(bytes) ? means.giveWay(bytes) : undefined);
+  // What was parsed takes many times the room of its text: nobody waits for a turn with it in hand.
+  if (!verdict.body) await nextPart();
+  return withoutProofs(row, await judgeVerified(row, arrival, verdict), nextPart);
 }
 
-/** True where a body could be read in another way than it was verified. */
-function isAmbiguous({ proofs }: ProviderRow, { needsJson }: Genuine, { body }: Facts): boolean {
-  if (needsJson && !isJsonContainer(body)) return true;
+/** A turn of its own before each part that costs as much as what was verified. */
+type NextPart = () => Promise<void> | undefined;
+
+/** Refuses what could be read in another way than it was verified, and masks what proved the rest. */
+async function withoutProofs(
+  { proofs }: ProviderRow,
+  { reception, text }: Judged,
+  nextPart: NextPart,
+): Promise<Reception> {
+  if (!proofs) return reception;
+  await nextPart();
   // Of two members of one name the last was verified; a reader of `data` may take the first.
-  return proofs !== undefined && hasNameTwice(body.text);
+  if (hasNameTwice(text)) return MALFORMED;
+  if (reception.kind !== "event") return reception;
+  await nextPart();
+  const data = masked(reception.data, proofs);
+  return data === null ? MALFORMED : { ...reception, data };
 }
 
 async function firstAnswer<Seen>(
@@ -91,7 +108,16 @@ async function factsOf(arrival: Arrival, verdict: Genuine): Promise<Facts> {
   return { arrival, body, claims, signedHeaders, reading };
 }
 
-async function judgeVerified(row: ProviderRow, verified: Facts): Promise<Reception> {
+/** Reads the body and all that is asked of it, in one turn; no more than texts are left of it. */
+async function judgeVerified(row: ProviderRow, arrival: Arrival, verdict: Genuine): Promise<Judged> {
+  const facts = await factsOf(arrival, verdict);
+  // The signed text could be cut elsewhere.
+  const isCut = verdict.needsJson === true && !isJsonContainer(facts.body);
+  const reception = isCut ? MALFORMED : await judgeFacts(row, facts);
+  return { reception, text: row.proofs ? facts.body.text : "" };
+}
+
+async function judgeFacts(row: ProviderRow, verified: Facts): Promise<Reception> {
   if (!isBodyRecent(row, verified)) return { kind: "refused", reason: "stale_timestamp" };
   return (await firstAnswer(row.signedHandshakes ?? [], verified)) ?? eventOf(row, verified);
 }
@@ -105,12 +131,10 @@ function isBodyRecent(row: ProviderRow, { body, arrival }: Facts): boolean {
 function eventOf(row: ProviderRow, facts: Facts): Reception {
   const id = row.deliveryId.read(facts);
   const dedupSeconds = limit(id?.isBrief ? "bodyHashKeptSeconds" : "dedupKeptSeconds");
-  const data = row.proofs ? masked(facts.body.data, row.proofs) : facts.body.data;
-  if (data === null) return { kind: "refused", reason: "malformed" };
   return {
     kind: "event",
     type: eventName(row.key, row.eventType.read(facts)?.value ?? null),
-    data,
+    data: facts.body.data,
     deliveryId: id && shortened(id.value),
     dedupSeconds,
     proof: proofOf(row, facts, dedupSeconds),

@@ -8,16 +8,19 @@ import { holdConnections } from "./held.ts";
 /** The last byte of every payload. */
 const BRACE = 0x7d;
 const SECRET = "a-secret-of-the-bench";
+const none = () => Promise.reject<Response>(new Error("none"));
 
 /**
  * Signed bodies of a megabyte that make most work of what is read after the proof: very many proofs to mask,
- * ids beyond 2^53, values behind many levels, and a search in XML that finds no end.
+ * ids beyond 2^53, values behind many levels, and a search in XML that finds no end. Then many at once of
+ * those that take most memory once they are parsed.
  */
 export async function signedBodies(target: Target): Promise<() => Promise<Tally>> {
   const custom = { header: "x-sig", algorithm: "sha256", encoding: "hex" };
   const sign = (body: string) => createHmac("sha256", SECRET).update(body).digest("hex");
   const signed = (body: string) => ({ body, headers: { "x-sig": sign(body) } });
   const proofs = '{"clientState":"s"},'.repeat(52_000).slice(0, -1);
+  const objects = `${"{},".repeat(349_000)}{}`;
   const zeros = `${"0,".repeat(510_000)}0`;
   const payload = Buffer.from("<kind ".repeat(100_000)).toString("base64");
   const mac = createHmac("sha1", new Bun.SHA1().update("sk").digest()).update(payload).digest("hex");
@@ -43,6 +46,10 @@ export async function signedBodies(target: Target): Promise<() => Promise<Tally>
       { provider: "braintree", credentials: { public_key: "pk", private_key: "sk" } },
       { body: form.toString(), headers: { "content-type": "application/x-www-form-urlencoded" } },
     ],
+    [
+      { provider: "microsoft_graph", signing_secret: "s" },
+      { body: `{"value":[{"clientState":"s","id":"1","x":[${objects}]}]}`, headers: {} },
+    ],
   ] as const;
   const requests: (() => Promise<Response>)[] = [];
   for (const [source, { body, headers }] of sources) {
@@ -50,8 +57,16 @@ export async function signedBodies(target: Target): Promise<() => Promise<Tally>
     const { ingest_path: path } = (await reply.json()) as { ingest_path: string };
     requests.push(() => fetch(`http://127.0.0.1:${target.port}${path}`, { method: "POST", body, headers }));
   }
+  const parsedLarge = requests.pop();
   let at = 0;
-  return () => atOnce(40, () => requests[at++ % requests.length]?.() ?? Promise.reject(new Error("none")), 4);
+  return async () => {
+    const tally = await atOnce(40, () => requests[at++ % requests.length]?.() ?? none(), 4);
+    const others = await atOnce(28, () => parsedLarge?.() ?? none(), 28);
+    return {
+      ...tally,
+      ...Object.fromEntries(Object.entries(others).map(([key, n]) => [`at once ${key}`, n])),
+    };
+  };
 }
 
 /** Held polls of endpoints that are paused, each of which hears of every event. */

@@ -56,7 +56,7 @@ export const HEAVY_FLOODS: readonly HeavyFlood[] = [
   { name: "refused previews", peakMiBMax: 350, seconds: 15, prepare: refusedPreviews },
   { name: "many credentials", peakMiBMax: 180, seconds: 15, prepare: manyCredentials },
   { name: "black holes", peakMiBMax: 370, seconds: 30, prepare: blackHoles },
-  { name: "signed bodies", peakMiBMax: 450, seconds: 15, prepare: signedBodies },
+  { name: "signed bodies", peakMiBMax: 650, seconds: 15, prepare: signedBodies },
   { name: "held polls", peakMiBMax: 400, seconds: 15, prepare: crowdedPolls },
   { name: "held logos", peakMiBMax: 250, seconds: 15, prepare: heldLogos },
   { name: "long heads", peakMiBMax: 300, seconds: 15, prepare: longHeads },

@@ -8,8 +8,9 @@ import { readBody } from "../../src/inbound/body.ts";
 import type { Facts } from "../../src/inbound/facts.ts";
 import { masked } from "../../src/inbound/mask.ts";
 import { findProvider, PROVIDER_ROWS } from "../../src/inbound/providers.ts";
-import type { InboundRequest } from "../../src/inbound/provider.ts";
+import type { InboundRequest, ReadingMeans } from "../../src/inbound/provider.ts";
 import { limit } from "../../src/core/limits.ts";
+import { isHeavy, TurnQueue } from "../../src/core/structures/turn-queue.ts";
 import { isObject } from "../../src/core/json/value.ts";
 import { CASES } from "./cases.ts";
 import { headersOf, jsonRequest, keysOf, materialOf, NOW_MS, requestOf, textOf, withBody } from "./kit.ts";
@@ -91,12 +92,16 @@ function lengthParsed({ mock }: ReturnType<typeof spyOn<JSON, "parse">>): number
   return whole.reduce((sum, [text]) => sum + text.length, 0);
 }
 
-const PADDING = JSON.stringify(Array.from({ length: PARTS }, () => []));
-const padded = (request: InboundRequest) =>
+/** With so many empty lists in front, which no proof of these covers. */
+const paddedWith = (parts: number) => (request: InboundRequest) =>
   withBody(
     request,
-    textOf(request).replace("{", () => `{"padding":${PADDING},`),
+    textOf(request).replace(
+      "{",
+      () => `{"padding":${JSON.stringify(Array.from({ length: parts }, () => []))},`,
+    ),
   );
+const padded = paddedWith(PARTS);
 
 /** The same in a form, of which one field holds JSON. */
 function asForm(request: InboundRequest): InboundRequest {
@@ -130,6 +135,63 @@ describe("a body in which its proof stands is parsed once, for the proof and for
     expect(await bodyParsesOf("dropbox_sign", forge)).toEqual({ kind: "bad_signature", times: 1 });
   });
 });
+
+/** Of what `run` parses of long texts, the most that is alive at one time when `look` is called. */
+async function mostAlive(
+  run: (look: () => void) => Promise<void>,
+): Promise<{ parsed: number; most: number }> {
+  const values: WeakRef<object>[] = [];
+  const { parse } = JSON;
+  let most = 0;
+  const look = () => {
+    Bun.gc(true);
+    most = Math.max(most, values.filter((value) => value.deref() !== undefined).length);
+  };
+  JSON.parse = (text: string) => {
+    const value: unknown = parse(text);
+    if (isHeavy(text.length) && isObject(value)) values.push(new WeakRef(value));
+    return value;
+  };
+  try {
+    await run(look);
+  } finally {
+    JSON.parse = parse;
+  }
+  return { parsed: values.length, most };
+}
+
+const AT_ONCE = 12;
+/** Whoever looks collects all garbage first, which takes long. */
+const CALLS_PER_LOOK = AT_ONCE / 2;
+
+test.each(["adyen", "aws_sns", "dropbox_sign", "mailgun", "microsoft_graph"])(
+  "%s: whoever waits for a turn holds no parsed body, however many wait",
+  async (key) => {
+    const turns = new TurnQueue({ schedule: setImmediate, beginShare: () => ({ isOver: false }) });
+    const request = paddedWith(limit("lightBodyBytesMax") / 2)(await genuine(key));
+    const keys = keysOf(Object.values(CASES[key]?.keyDocuments ?? {})[0] ?? null);
+    const provider = findProvider(key);
+    const { parsed, most } = await mostAlive(async (look) => {
+      let calls = 0;
+      const means: ReadingMeans = {
+        async giveWay(bytes) {
+          await turns.giveWay(bytes);
+          if (++calls % CALLS_PER_LOOK === 0) look();
+        },
+        takeRoom: () => {},
+      };
+      const receive = async () => {
+        await turns.ownTurn();
+        return provider?.receive(withBody(request, request.body), materialFor(key), NOW_MS, keys, means);
+      };
+      const receptions = await Promise.all(Array.from({ length: AT_ONCE }, receive));
+      expect(new Set(receptions.map((reception) => reception?.kind))).toEqual(new Set(["event"]));
+    });
+    expect(parsed).toBeGreaterThanOrEqual(AT_ONCE);
+    // The stack is read conservatively: what was dropped may be seen once more.
+    expect(most).toBeLessThanOrEqual(3);
+  },
+);
 
 test("of what a stranger says is SNS' no more members are read than are signed or required", async () => {
   const others = Object.fromEntries(Array.from({ length: PARTS }, (_, at) => [`n${at}`, "text"]));
