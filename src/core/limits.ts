@@ -17,6 +17,11 @@ export const LIMITS = {
     why: "One event fits into memory many times over; larger data belongs behind a link.",
   },
   ingestBodyBytesMax: { value: MIB, unit: "bytes", why: "No provider of the table sends more." },
+  rewrittenBodyBytesMax: {
+    value: 2 * MIB,
+    unit: "bytes",
+    why: "`data` that a source makes of a body that is no JSON, twice `ingestBodyBytesMax`: files of a form, in base64, become a third longer, but control characters six times. Above it a request is refused as `too_large` (413).",
+  },
   unpackedTimesMax: {
     value: 50,
     unit: "count",

@@ -82,6 +82,8 @@ export type Reception =
   | { readonly kind: "refused"; readonly reason: RefusalReason }
   | HandshakeAnswer
   | { readonly kind: "unavailable"; readonly reason: string }
+  /** Genuine, but no JSON, and too long as the text that it becomes. */
+  | { readonly kind: "too_large" }
   | VerifiedEvent;
 
 /** A document that holds public keys, at one of the provider's own addresses. */

@@ -3,7 +3,7 @@ import { limit } from "../core/limits.ts";
 import { hasLongQuery } from "../core/long-query.ts";
 import { isHeavy } from "../core/structures/turn-queue.ts";
 import { answerWithId } from "./answers.ts";
-import { isJsonContainer, readBody } from "./body.ts";
+import { type Body, isJsonContainer, readBody } from "./body.ts";
 import { hash, hmac } from "./digest.ts";
 import { eventName } from "./event-name.ts";
 import { type Facts, readPath } from "./facts.ts";
@@ -128,13 +128,20 @@ function isBodyRecent(row: ProviderRow, { body, arrival }: Facts): boolean {
   return faultOfTime(readPath(body, path), unit, window, arrival) === null;
 }
 
+/** JSON stays as it came; of other bytes each may become six, as `\u0001`. */
+function isTooLong({ kind, data }: Body): boolean {
+  return kind !== "json" && Buffer.byteLength(data) > limit("rewrittenBodyBytesMax");
+}
+
 function eventOf(row: ProviderRow, facts: Facts): Reception {
   const id = row.deliveryId.read(facts);
   const dedupSeconds = limit(id?.isBrief ? "bodyHashKeptSeconds" : "dedupKeptSeconds");
+  const { data } = facts.body;
+  if (isTooLong(facts.body)) return { kind: "too_large" };
   return {
     kind: "event",
     type: eventName(row.key, row.eventType.read(facts)?.value ?? null),
-    data: facts.body.data,
+    data,
     deliveryId: id && shortened(id.value),
     dedupSeconds,
     proof: proofOf(row, facts, dedupSeconds),

@@ -1,6 +1,7 @@
 import { Problem, unavailable } from "../../core/errors.ts";
 import { areFewHops, loopDetected, readHops } from "../../core/hops.ts";
 import { minify } from "../../core/json/json.ts";
+import { limit } from "../../core/limits.ts";
 import type { Source } from "../../core/model.ts";
 import type {
   HandshakeAnswer,
@@ -73,8 +74,8 @@ export class IngestDoor {
   ) {}
 
   /**
-   * The answer to a request to the source `id`. Throws 429, 503 and 508, which tell the provider what to do;
-   * everything else that is refused gets the same empty 401.
+   * The answer to a request to the source `id`. Throws 413, 429, 503 and 508, which tell the provider what to
+   * do; everything else that is refused gets the same empty 401.
    */
   receive(id: string, came: Came): Promise<Answer> {
     return refuseInTime(came.bytes.length, () => this.answerTo(id, came));
@@ -154,6 +155,7 @@ export class IngestDoor {
     if (reception.kind === "unavailable")
       throw new TurnedAway("keys_unavailable", unavailable(reception.reason));
     this.requireOpenAccount(source);
+    if (reception.kind === "too_large") throw new TurnedAway("too_large", tooLarge());
     if (reception.kind === "answer") return this.answerHandshake(source, provider, reception);
     return this.accept(source, reception, knock);
   }
@@ -311,6 +313,11 @@ class SourceChanged extends TurnedAway {
     const detail = "This source is being changed. Try again in a moment.";
     super("changed", unavailable(detail, CHANGE_RETRY_SECONDS));
   }
+}
+
+function tooLarge(): Problem {
+  const max = limit("rewrittenBodyBytesMax");
+  return new Problem("payload_too_large", `As JSON the body would be longer than ${max} bytes.`);
 }
 
 function answerOf({ status, headers, body }: HttpAnswer): Answer {

@@ -233,5 +233,6 @@ function lowerCased(headers: Readonly<Record<string, string>>): Map<string, stri
 function verdictOf(reception: Reception): { verified: boolean; reason: string | null } {
   if (reception.kind === "event") return { verified: true, reason: null };
   if (reception.kind === "answer") return { verified: true, reason: "handshake" };
+  if (reception.kind === "too_large") return { verified: false, reason: "too_large" };
   return { verified: false, reason: reception.kind === "refused" ? reception.reason : "keys_unavailable" };
 }

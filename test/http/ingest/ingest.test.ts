@@ -331,7 +331,7 @@ describe("what is refused", () => {
 
   test("a body above 1 MiB is 413, whatever the source", async () => {
     const source = await createSource(app, "service");
-    const body = new Uint8Array(1024 * 1024 + 1);
+    const body = new Uint8Array(1024 * 1024 + 1).fill(0x61);
     const headers = { "x-service-token": source.secret };
     expectProblem(await knock(app, source.ingest_path, body, headers), 413, "payload_too_large");
     expectProblem(
@@ -346,6 +346,21 @@ describe("what is refused", () => {
       (counters.rejected as Record<string, number>)["too_large"],
       last?.reason,
     ]).toEqual([1, 1, "too_large"]);
+  });
+
+  test("a verified body is 413 where it is no JSON and above 2 MiB as the JSON that it becomes", async () => {
+    const source = await createSource(app, "service");
+    const max = limit("rewrittenBodyBytesMax");
+    const send = (body: string, token = source.secret) =>
+      knock(app, source.ingest_path, body, { "x-service-token": token });
+    const written = max - '{"raw":""}'.length;
+    const longest = "\u0001".repeat(Math.floor(written / 6)) + "x".repeat(written % 6);
+    expect((await send(longest)).status).toBe(200);
+    expectProblem(await send(`${longest}x`), 413, "payload_too_large");
+    expectProblem(await send(`a=${"\u0001".repeat(max / 6)}`), 413, "payload_too_large");
+    expect((await send(`${longest}x`, "forged")).status).toBe(401);
+    const { counters } = await readSource(app, source);
+    expect([counters.accepted, (counters.rejected as Record<string, number>)["too_large"]]).toEqual([1, 2]);
   });
 });
 
