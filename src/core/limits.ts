@@ -520,7 +520,7 @@ export const LIMITS = {
   attemptsInFlightMax: {
     value: 20_000,
     unit: "count",
-    why: "Over all endpoints, with those that were given up while they connected: the kernel holds their sockets for two minutes, a resolver the question for a name for 25 s for each name server. The less is free, the less an account may have; the last 32nd is for accounts with nothing in flight: so the slow leave room.",
+    why: "Over all endpoints, each until its outcome is on disk, with those that were given up while they connected: the kernel holds their sockets for two minutes, a resolver the question for a name for 25 s for each name server. The less is free, the less an account may have; the last 32nd is for accounts with nothing in flight: so the slow leave room.",
   },
   attemptsInFlightBytesMax: {
     value: 64 * MIB,

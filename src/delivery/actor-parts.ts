@@ -40,7 +40,7 @@ export interface InMemory {
 
 /**
  * What became of an attempt's outcome. `overtaken`: the delivery was reopened, cancelled or erased while the
- * attempt ran, and its row says what holds. `not_recorded`: the transaction failed, and the row stays as it
+ * attempt ran, and its row says what holds. `not_recorded`: no transaction succeeded, and the row stays as it
  * was. A delivery that failed is tried again at its time all the same; one that arrived is sent again after
  * the next start.
  */

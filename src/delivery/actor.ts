@@ -258,7 +258,7 @@ export class EndpointActor<F extends Finding> {
     // One probe at a time.
     if (this.#slotsTaken() >= this.#capacity())
       return this.health.backoffLevel > 0 ? "backoff" : "concurrency";
-    if (!this.parts.slots.isFree(this.endpoint, this.#flights.scheduled)) return "concurrency";
+    if (!this.parts.slots.isFree(this.endpoint, this.#flights.inSlots)) return "concurrency";
     // The next token is for the first of them.
     return this.endpoint.rateLimitPerSecond === null || this.#isFirst(id) ? null : "rate_limit";
   }
@@ -405,7 +405,7 @@ export class EndpointActor<F extends Finding> {
     return (
       this.#isSuspended() ||
       !this.parts.canRecord() ||
-      !this.parts.slots.isFree(this.endpoint, this.#flights.scheduled)
+      !this.parts.slots.isFree(this.endpoint, this.#flights.inSlots)
     );
   }
 
@@ -455,7 +455,7 @@ export class EndpointActor<F extends Finding> {
    */
   #askForSlot(): boolean {
     if (!this.parts.canRecord() || this.#slotsTaken() >= this.#capacity()) return false;
-    return this.parts.slots.ask(this.endpoint, this.#flights.scheduled);
+    return this.parts.slots.ask(this.endpoint, this.#flights.inSlots);
   }
 
   #startNext(now: number): boolean {

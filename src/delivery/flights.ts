@@ -51,6 +51,11 @@ export class Flights {
     return this.#inFlight - this.#byHand;
   }
 
+  /** Attempts with a slot of those that all endpoints share: each until its outcome is on disk. */
+  get inSlots(): number {
+    return this.#flights.size - this.#byHand;
+  }
+
   /** Busy ones that have landed: their outcomes are on their way to the disk. */
   get recording(): number {
     return this.#flights.size - this.#inFlight;
@@ -104,7 +109,7 @@ export class Flights {
     return flight;
   }
 
-  /** The answer is there: the slot is free, the delivery stays busy until `end`. */
+  /** The answer is there: its place in `max_concurrency` is free, the delivery stays busy until `end`. */
   land(flight: Flight): void {
     if (flight.hasLanded) throw new Error("an attempt lands twice");
     flight.hasLanded = true;

@@ -54,12 +54,15 @@ export class Recorder {
    * Resolves once the attempt is on disk, or never will be. Rejects only where whoever hears of it throws
    * (`announce`, `onAttempt`), which ends the process.
    */
-  async record(settlement: Settlement<Sent>, isPlain = false): Promise<Recorded> {
+  record(settlement: Settlement<Sent>): Promise<Recorded> {
+    // By the clock that everything waits by: the wall clock may be set while an attempt runs.
+    return this.#record(settlement, this.parts.clock.now() - settlement.sent.durationMs);
+  }
+
+  async #record(settlement: Settlement<Sent>, began: number, isPlain = false): Promise<Recorded> {
     const { endpoint, load, sent } = settlement;
     const { endpoints, store } = this.data;
     const number = load.delivery.attemptCount + 1;
-    // By the clock that everything waits by: the wall clock may be set while an attempt runs.
-    const began = this.parts.clock.now() - sent.durationMs;
     // Only by hand is a delivery tried that no attempt is planned for: it lags behind nothing.
     const lagMs = number === 1 ? began - (load.delivery.due ?? began) : null;
     let written: WrittenAttempt;
@@ -68,7 +71,10 @@ export class Recorder {
     } catch (error) {
       store.report(isPlain ? "plain record of an attempt" : "record of an attempt", error);
       // What an answer holds must not leave its row as it was: it would be tried for ever, and uncounted.
-      return isPlain ? "not_recorded" : this.record({ ...settlement, sent: plainOf(sent) }, true);
+      if (isPlain) return "not_recorded";
+      // The endpoint's health may have been written by a later attempt, which saw this one's.
+      const plain = { ...settlement, sent: plainOf(sent), healthChanged: false };
+      return this.#record(plain, began, true);
     }
     const { applied, disabled, nextAttemptAt } = written;
     // At once: a later write of the same transaction may have changed the endpoint, and is announced next.

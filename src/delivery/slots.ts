@@ -1,7 +1,7 @@
 import type { TurnParts } from "../core/structures/turn-queue.ts";
 
 export interface SlotsParts extends TurnParts {
-  /** Attempts in flight over all endpoints, at most, with those whose sockets or questions outlive them. */
+  /** Attempts over all endpoints whose outcome is not on disk, or whose sockets or questions outlive them. */
   max: number;
   /** So many bytes of bodies in them leave no slot. */
   bytesMax: number;
@@ -9,7 +9,7 @@ export interface SlotsParts extends TurnParts {
   wake(endpointId: number): void;
 }
 
-/** Attempts in flight, or with a socket or question that outlives them, and the bytes of their bodies. */
+/** Attempts that hold a slot, and the bytes of their bodies. */
 interface Use {
   attempts: number;
   bytes: number;

@@ -44,7 +44,7 @@ const MALFORMED: Reception = { kind: "refused", reason: "malformed" };
 /**
  * The verdict on one request: answered as a handshake, refused, or an event. The raw bytes are verified
  * before anything reads them, but for handshakes that come unsigned and signatures that stand inside
- * the body. A heavy body is read in other turns than that of its verification.
+ * the body. Where those stand outside, a heavy body is read in other turns than that of its verification.
  */
 export async function receiveBy(row: ProviderRow, arrived: Arrival, means: ReadingMeans): Promise<Reception> {
   if (hasLongQuery(arrived.request.url)) return MALFORMED;

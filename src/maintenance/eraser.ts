@@ -252,10 +252,11 @@ export class Eraser {
   #eraseSome(keys: readonly number[], list: number, before: Walked) {
     const { index, removal } = this.parts.data;
     const erased = { events: 0, deliveries: 0, held: [] as HeldDelivery[], walked: before };
+    let looked = 0;
     for (let cost = 0, at = 0; at < keys.length && cost < limit("sliceRows"); at++) {
-      // To find none open, `close` has read all that an event has, which `remove` may leave for later.
-      if (erased.deliveries >= limit("deliveriesLookedAtMax")) break;
+      if (looked >= limit("deliveriesLookedAtMax")) break;
       const key = keys[at] ?? 0;
+      looked += removal.widthOf(key);
       const open = removal.close(key, lastWalked(before, key));
       cost += 1 + open.length;
       erased.held.push(...open);

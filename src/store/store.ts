@@ -114,14 +114,18 @@ export class Store {
     return this.#began ?? this.parts.now();
   }
 
-  /** False while the disk is full, once it has failed, and after the end. */
+  /** False while the disk is full, once it has failed, and from the beginning of the end. */
   get writable(): boolean {
+    return !this.#isClosing && this.#isAtWork;
+  }
+
+  get #isAtWork(): boolean {
     return this.#state !== "full" && this.#state !== "failed" && this.#state !== "closed";
   }
 
   /** For how long the disk has answered nothing, although it was asked; a disk that is full does answer. */
   get silentMs(): number {
-    return this.writable && this.#waitingSince !== null ? performance.now() - this.#waitingSince : 0;
+    return this.#isAtWork && this.#waitingSince !== null ? performance.now() - this.#waitingSince : 0;
   }
 
   /** Writes that no transaction has taken yet. */
@@ -143,7 +147,7 @@ export class Store {
    * one project keep their order; those of two, or of a project and of nobody, do not.
    */
   writeFor<T>(owner: Owner, run: () => T, kept = false): Promise<T> {
-    if ((!this.writable || this.#isClosing) && !kept)
+    if (!this.writable && !kept)
       return Promise.reject(unavailable("The service cannot write at the moment."));
     if (this.#isClosing) return new Promise(() => {});
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
@@ -223,7 +227,7 @@ export class Store {
 
   /** Resolves when nothing waits for the disk. */
   async settled(): Promise<void> {
-    while (this.writable && (this.#waiting.size > 0 || this.#state === "syncing")) {
+    while (this.#isAtWork && (this.#waiting.size > 0 || this.#state === "syncing")) {
       await new Promise<void>((resolve) => this.#onSettled.push(resolve));
     }
   }

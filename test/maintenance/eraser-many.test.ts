@@ -25,25 +25,34 @@ test("of erasures that are done nothing is held while another one is still to be
   expect([held.length > 0, Math.max(...held) < CONSUMERS / 2]).toEqual([true, true]);
 });
 
-test("a transaction removes no more events than it can read deliveries of, although those follow later", async () => {
-  await using api = await startApi();
-  const { erasures, index } = api.data;
-  const { value } = LIMITS.deliveriesLookedAtMax;
-  const width = limit("sliceRows") + 1;
-  const events = 20;
-  // Disabled, so that nothing is open.
-  const closed = { url: api.receiver.url("wide"), status: "disabled", disabledReason: "failing" } as const;
-  for (let n = 0; n < width; n++) await api.endpoint(closed);
-  for (let n = 0; n < events; n++) await api.publish("a.b", { consumer_id: "wide" });
-  await index.writeDown();
-  using advance = spyOn(erasures, "advance");
-  (LIMITS.deliveriesLookedAtMax as { value: number }).value = 5 * width;
-  try {
-    expect((await api.call("DELETE", "/v1/consumers/wide")).status).toBe(202);
-    await api.services.eraser.run(jobControlOf());
-  } finally {
-    (LIMITS.deliveriesLookedAtMax as { value: number }).value = value;
-  }
-  const slices = advance.mock.calls.map(([, count, deliveries]) => [count, deliveries]);
-  expect(slices).toEqual(Array.from({ length: 4 }, () => [5, 5 * width]));
-});
+test.each([false, true])(
+  "a transaction reads deliveries of a bounded number of events, although they follow later (one open: %p)",
+  async (isOpen) => {
+    await using api = await startApi();
+    const { erasures, index, removal } = api.data;
+    const { value } = LIMITS.deliveriesLookedAtMax;
+    const width = limit("sliceRows") + 1;
+    const events = 20;
+    const url = api.receiver.url("wide");
+    for (let n = 1; n < width; n++)
+      await api.endpoint({ url, status: "disabled", disabledReason: "failing" });
+    await api.endpoint(
+      isOpen ? { url, status: "paused" } : { url, status: "disabled", disabledReason: "failing" },
+    );
+    for (let n = 0; n < events; n++) await api.publish("a.b", { consumer_id: "wide" });
+    await index.writeDown();
+    using advance = spyOn(erasures, "advance");
+    using close = spyOn(removal, "close");
+    const closed: number[] = [];
+    advance.mockImplementation(() => void closed.push(close.mock.calls.length));
+    (LIMITS.deliveriesLookedAtMax as { value: number }).value = 5 * width;
+    try {
+      expect((await api.call("DELETE", "/v1/consumers/wide")).status).toBe(202);
+      await api.services.eraser.run(jobControlOf());
+    } finally {
+      (LIMITS.deliveriesLookedAtMax as { value: number }).value = value;
+    }
+    const each = closed.map((count, at) => count - (closed[at - 1] ?? 0));
+    expect([each.length > 3, Math.max(...each)]).toEqual([true, 5]);
+  },
+);

@@ -27,7 +27,7 @@ export class AttemptWatch {
   /** Deliveries with an attempt under way. */
   readonly #busy = new Set<number>();
   /** Those, and others whose outcome is on its way to the disk, and the bytes of their bodies. */
-  readonly #slots = new Map<number, number>();
+  readonly #slots = new Map<number, { endpointId: number; bytes: number }>();
   /** Those of the busy that somebody asked for. */
   readonly #byHand = new Map<number, { endpoint: Endpoint; load: Load }>();
   /** When the last scheduled attempt of each endpoint began, by the monotonic clock. */
@@ -69,7 +69,7 @@ export class AttemptWatch {
 
   /** Whether the slots of all endpoints have one for this one. */
   hasFreeSlot(endpointId: number): boolean {
-    const isOnly = this.inFlightOf(endpointId) === 0;
+    const isOnly = !this.#slots.values().some((slot) => slot.endpointId === endpointId);
     // The last quarter is for other accounts.
     return this.isHalfFree || (isOnly && this.#busyPart < 3 / 4);
   }
@@ -91,7 +91,7 @@ export class AttemptWatch {
   }
 
   get #bytes(): number {
-    return [...this.#slots.values()].reduce((sum, bytes) => sum + bytes, 0);
+    return [...this.#slots.values()].reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** A delivery of which an attempt is under way, if there is one. */
@@ -175,7 +175,7 @@ export class AttemptWatch {
       run.violate("an attempt started of an event that was erased");
     run.receivers.secrets.set(run.process.data.ids.encode("msg", id), this.#validSecrets(endpoint.id));
     this.#busy.add(id);
-    this.#slots.set(id, load.body.length);
+    this.#slots.set(id, { endpointId: endpoint.id, bytes: load.body.length });
     run.plan.onStart(load);
     const now = run.process.data.endpoints.getAnyway(endpoint.id);
     if (now && !isSameDestination(now, endpoint))

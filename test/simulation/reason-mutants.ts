@@ -35,8 +35,8 @@ export const REASON_MUTANTS: readonly Mutant[] = [
   {
     name: "nothing is said of a delivery that waits for a slot of all endpoints",
     file: "delivery/actor.ts",
-    find: 'this.#flights.scheduled)) return "concurrency";',
-    put: "this.#flights.scheduled)) return null;",
+    find: 'this.#flights.inSlots)) return "concurrency";',
+    put: "this.#flights.inSlots)) return null;",
   },
   {
     name: "nothing is said of a delivery whose account is suspended",

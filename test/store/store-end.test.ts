@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { openMemory } from "../kit/memory.ts";
 import { Store } from "../../src/store/store.ts";
 
-test("whoever writes slice after slice does not hold up the end, nor is more taken meanwhile", async () => {
+function openStore() {
   const sqlite = openMemory();
   sqlite.exec("CREATE TABLE t (id INTEGER PRIMARY KEY)");
   const store = new Store(sqlite, {
@@ -18,6 +18,12 @@ test("whoever writes slice after slice does not hold up the end, nor is more tak
     report: () => {},
   });
   const insert = (id: number) => () => sqlite.run("INSERT INTO t VALUES (?)", [id]);
+  const ids = () => sqlite.query<{ id: number }, []>("SELECT id FROM t ORDER BY id").all();
+  return { store, insert, ids };
+}
+
+test("whoever writes slice after slice does not hold up the end, nor is more taken meanwhile", async () => {
+  const { store, insert, ids } = openStore();
   let slices = 0;
   let late = "pending";
   const writeOn = async () => {
@@ -29,6 +35,21 @@ test("whoever writes slice after slice does not hold up the end, nor is more tak
   expect(store.write(insert(1001))).rejects.toMatchObject({ code: "unavailable" });
   await closed;
   await Bun.sleep(5);
-  const rows = sqlite.query<{ id: number }, []>("SELECT id FROM t").all();
-  expect([slices, late, rows]).toEqual([1, "pending", [{ id: 0 }]]);
+  expect([slices, late, ids()]).toEqual([1, "pending", [{ id: 0 }]]);
+});
+
+test("whoever tries again for as long as the store takes writes does not turn in circles at the end", async () => {
+  const { store, insert, ids } = openStore();
+  let tries = 0;
+  // As the writer of fan-outs does: a slice that is refused is put back, and taken again.
+  const writeOn = async () => {
+    while (store.writable && tries < 100) {
+      tries++;
+      await store.write(insert(tries)).catch(() => {});
+    }
+  };
+  const writing = writeOn();
+  const closed = store.close();
+  await Promise.all([writing, closed]);
+  expect([tries, ids()]).toEqual([1, [{ id: 1 }]]);
 });

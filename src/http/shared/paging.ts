@@ -137,6 +137,8 @@ export async function writePage<Row extends { id: number }>(
   found: Found<Row>,
 ): Promise<Answer> {
   const { size = Number.POSITIVE_INFINITY, bytesOfRow = 0, keep, show } = found;
+  // Whoever has all rows in hand already would only hold them for longer.
+  const isRead = !Array.isArray(found.rows);
   const rows = found.rows[Symbol.iterator]();
   const data: string[] = [];
   let bytes = 0;
@@ -144,7 +146,7 @@ export async function writePage<Row extends { id: number }>(
   let { next } = found;
   for (;;) {
     // Awaited only then: of many that come at once each has to see what those before it have taken.
-    if (turns.isOver || isHeavy(bytesOfRow)) await turns.giveWay(bytesOfRow);
+    if (isRead && (turns.isOver || isHeavy(bytesOfRow))) await turns.giveWay(bytesOfRow);
     const { done, value: row } = rows.next();
     if (done) break;
     if (keep?.(row) === false) continue;

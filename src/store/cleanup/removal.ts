@@ -72,6 +72,11 @@ export class Removal {
     return open;
   }
 
+  /** How many deliveries an event has: `close` may have to read them all to find those that are open. */
+  widthOf(eventId: number): number {
+    return this.#statements.event.get(eventId)?.delivery_count ?? 0;
+  }
+
   /** Inside a write: an event of which nothing is open is gone. */
   remove(eventId: number): Removed {
     const event = this.#statements.event.get(eventId);
