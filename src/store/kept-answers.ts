@@ -1,4 +1,5 @@
 import { limit } from "../core/limits.ts";
+import { pagesOf } from "./cleanup/removal.ts";
 import type { Store } from "./store.ts";
 
 const DAY_MS = 86_400_000;
@@ -28,7 +29,8 @@ export interface KeptAnswer {
 export class KeptAnswers {
   readonly #find;
   readonly #save;
-  readonly #expire;
+  readonly #past;
+  readonly #leave;
   readonly #hasPast;
   /** Oldest first. */
   readonly #unchanging = new Map<string, Unchanging>();
@@ -55,9 +57,12 @@ export class KeptAnswers {
     this.#hasPast = sqlite.prepare<object, [number]>(
       "SELECT 1 FROM idempotency WHERE created_at <= ? LIMIT 1",
     );
-    this.#expire = sqlite.prepare<void, [number, number]>(
-      `DELETE FROM idempotency WHERE (project_id, consumer_id, key) IN
-       (SELECT project_id, consumer_id, key FROM idempotency WHERE created_at <= ? LIMIT ?)`,
+    this.#past = sqlite.prepare<Past, [number, number]>(
+      `SELECT project_id, consumer_id, key, octet_length(body) AS bytes FROM idempotency
+       WHERE created_at <= ? LIMIT ?`,
+    );
+    this.#leave = sqlite.prepare<void, [number, string, string]>(
+      "DELETE FROM idempotency WHERE project_id = ? AND consumer_id = ? AND key = ?",
     );
   }
 
@@ -133,11 +138,21 @@ export class KeptAnswers {
     giveBack(this.#unchanged, payer, bytes);
   }
 
-  /** Removes a slice of what is past its day; answers how many. */
+  /** Removes a slice of what is past its day, by rows and by what they weigh; answers how many. */
   async expire(): Promise<number> {
     const before = this.store.now() - limit("idempotencyKeptMs");
     if (!this.#hasPast.get(before)) return 0;
-    return this.store.write(() => this.#expire.run(before, limit("sliceRows")).changes);
+    return this.store.write(() => {
+      let rows = 0;
+      let cost = 0;
+      for (const { project_id, consumer_id, key, bytes } of this.#past.all(before, limit("sliceRows"))) {
+        if (cost >= limit("sliceRows")) break;
+        this.#leave.run(project_id, consumer_id, key);
+        cost += 1 + pagesOf(bytes);
+        rows++;
+      }
+      return rows;
+    });
   }
 
   #beginDay(): void {
@@ -146,6 +161,14 @@ export class KeptAnswers {
     this.#day = day;
     this.#changed.clear();
   }
+}
+
+/** An answer that is kept no longer, and what it weighs. */
+interface Past {
+  project_id: number;
+  consumer_id: string;
+  key: string;
+  bytes: number;
 }
 
 /** The answer of a call that changed nothing. */

@@ -277,3 +277,18 @@ test("publishing what was there already takes room as any other call, and is ans
     (LIMITS.keptChangedBytesMax as { value: number }).value = usual;
   }
 });
+
+test("answers past their day leave as many at once as weigh no more than a slice", async () => {
+  await using it = await openTestData();
+  const { keptAnswers, store } = it.data;
+  const owner = { accountId: 1, projectId: 1, consumerId: null };
+  const body = "x".repeat(200_000);
+  await store.write(() => {
+    for (let n = 0; n < 10; n++) keptAnswers.save(owner, String(n), { fingerprint: "f", status: 202, body });
+  });
+  store.sqlite.run("UPDATE idempotency SET created_at = 0");
+  const slices: number[] = [];
+  for (let some = -1; some !== 0; slices.push(some)) some = await keptAnswers.expire();
+  // Of a hundred rows, as each has 48 pages beside its own.
+  expect(slices).toEqual([3, 3, 3, 1, 0]);
+});
