@@ -57,7 +57,7 @@ export interface DeliveryRows {
    * Ends these open deliveries of disabled (dead) and deleted (cancelled) endpoints; answers those whose
    * endpoint is neither.
    */
-  dispose(ids: readonly number[]): Promise<readonly number[]>;
+  dispose(of: Pick<Endpoint, "projectId">, ids: readonly number[]): Promise<readonly number[]>;
 }
 
 /** The slots that all endpoints share (slots.ts). */

@@ -545,7 +545,7 @@ export class EndpointActor<F extends Finding> {
   async #end(ids: readonly number[]): Promise<void> {
     try {
       // Deliveries that `dispose` leaves are still to be sent: the endpoint was enabled meanwhile.
-      for (const id of await this.parts.rows.dispose(ids)) this.#backlog.reload(id);
+      for (const id of await this.parts.rows.dispose(this.endpoint, ids)) this.#backlog.reload(id);
     } finally {
       if ("isEnding" in this.#state) this.#state.isEnding = false;
     }

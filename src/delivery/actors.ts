@@ -120,7 +120,7 @@ export class Actors {
         load: (id) => loadDelivery(this.data, id),
         parked: ({ id, ordering }, count) => this.data.deliveries.parkedOf(id, ordering, count),
         firstParked: ({ id, ordering }) => this.data.deliveries.firstParkedOf(id, ordering),
-        dispose: (ids) => dispose(this.data, ids),
+        dispose: (of, ids) => dispose(this.data, of, ids),
       },
       slots: {
         take: (endpoint, load) => this.#slots.take(this.#accountOf(endpoint), bytesOf(endpoint, load)),
@@ -385,7 +385,7 @@ export class Actors {
     return new PollActor(endpoint, {
       giveWay: (projectId) => turnsOf(this.data, projectId, "deliveries").giveWay(),
       parked: (id, count) => this.data.deliveries.parkedOf(id, "none", count),
-      dispose: (ids) => dispose(this.data, ids),
+      dispose: (of, ids) => dispose(this.data, of, ids),
       canRecord: () => this.data.store.writable,
       isSuspended: (projectId) => this.data.tenants.isSuspended(projectId),
       unattended: (work, running) => this.data.store.unattended(work, running),

@@ -32,7 +32,7 @@ export interface PollActorParts {
   giveWay(projectId: number): Promise<void>;
   parked(endpointId: number, count: number): Waiting[];
   /** See ActorParts. */
-  dispose(ids: readonly number[]): Promise<readonly number[]>;
+  dispose(of: Pick<Endpoint, "projectId">, ids: readonly number[]): Promise<readonly number[]>;
   canRecord(): boolean;
   isSuspended(projectId: number): boolean;
   unattended(work: string, running: Promise<unknown>): void;
@@ -192,7 +192,7 @@ export class PollActor {
       while (isClosed(this.endpoint) && !this.isStopped && this.parts.canRecord()) {
         const ids = this.parts.parked(this.endpoint.id, limit("sliceRows")).map(({ id }) => id);
         if (ids.length === 0) break;
-        await this.parts.dispose(ids);
+        await this.parts.dispose(this.endpoint, ids);
       }
     } finally {
       this.#onDisposed();

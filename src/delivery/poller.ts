@@ -147,7 +147,8 @@ export class Poller {
     const slice = limit("sliceRows");
     // The first look costs no write: most often there is nothing, or one slice.
     while (this.data.deliveries.handedOutUpTo(endpoint.id, position, 1).length > 0) {
-      const count = await this.data.store.write(() => this.#writeSlice(endpoint, position, slice));
+      const write = () => this.#writeSlice(endpoint, position, slice);
+      const count = await this.data.store.writeFor(endpoint.projectId, write);
       this.parts.onAcknowledged(endpoint, count);
     }
   }

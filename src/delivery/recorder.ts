@@ -161,7 +161,8 @@ export class Recorder {
   async recordHandOuts<Handed extends Settlement<Sent>>(handed: readonly Handed[]): Promise<Handed[]> {
     const isKnown = ({ load, sent }: Handed) => load.delivery.step > 0 && sent.outcome === "handed_out";
     if (handed.every(isKnown)) return handed.filter((one) => this.#openNow(one) !== null);
-    const written = await this.data.store.write(() => {
+    const projectId = handed[0]?.endpoint.projectId ?? null;
+    const written = await this.data.store.writeFor(projectId, () => {
       const reports: AttemptReport[] = [];
       return { open: handed.filter((one) => this.#writeHandOut(one, reports)), reports };
     });

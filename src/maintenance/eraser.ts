@@ -123,13 +123,13 @@ export class Eraser {
   }
 
   /** Ends the open deliveries of an event, so that it can be removed; nothing of it is sent any more. */
-  async close(eventId: number): Promise<void> {
+  async close(projectId: number, eventId: number): Promise<void> {
     const { index, removal, store } = this.parts.data;
     // Else entries that are still in memory would be written of an event that is gone.
     await index.settle();
     for (let after: number | undefined = eventId; after !== undefined; ) {
       const from: number = after;
-      const open: HeldDelivery[] = await store.write(() => removal.close(eventId, from));
+      const open: HeldDelivery[] = await store.writeFor(projectId, () => removal.close(eventId, from));
       this.forget(open);
       after = open.at(-1)?.id;
     }

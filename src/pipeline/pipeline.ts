@@ -111,7 +111,7 @@ export class Pipeline {
       [incoming],
       audiences,
       null,
-    ).commitTest();
+    ).commitTest(endpoint.projectId);
   }
 
   /** True where the endpoint's types, consumer and filter admit the event. */
@@ -216,8 +216,8 @@ export class Prepared {
   }
 
   /** The same of a test event: its delivery is not dispatched. */
-  async commitTest(): Promise<number | null> {
-    const { accepted, waiting } = await this.#data.store.write(() => this.#write());
+  async commitTest(projectId: number): Promise<number | null> {
+    const { accepted, waiting } = await this.#data.store.writeFor(projectId, () => this.#write());
     this.#tellAccepted(accepted);
     return waiting[0]?.id ?? null;
   }

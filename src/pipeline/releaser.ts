@@ -136,7 +136,7 @@ export class Releaser {
     for (;;) {
       const ids = this.data.deliveries.awaitingAt(endpoint.id, limit("sliceRows"));
       // What is left is still to be sent: the endpoint was enabled meanwhile.
-      if (ids.length === 0 || (await dispose(this.data, ids)).length > 0) return;
+      if (ids.length === 0 || (await dispose(this.data, endpoint, ids)).length > 0) return;
     }
   }
 }

@@ -17,7 +17,7 @@ class Stage {
     giveWay: () => nextTurn(),
     parked: (_endpoint, count) =>
       this.parked.slice(0, count).map((id) => ({ id, endpointId: 1, due: 0, queueOrder: id, load: null })),
-    dispose: (ids) =>
+    dispose: (_, ids) =>
       new Promise((resolve) =>
         this.disposing.push({
           ids,

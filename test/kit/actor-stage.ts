@@ -47,7 +47,7 @@ export class ActorStage {
         load: (id) => this.#load(id),
         parked: () => [],
         firstParked: () => null,
-        dispose: (ids) =>
+        dispose: (_, ids) =>
           new Promise((resolve) =>
             this.disposing.push(() => {
               for (const id of ids) this.rows.delete(id);

@@ -77,8 +77,8 @@ export class Erasures {
 
   async #eraseEvent(id: number, projectId: number): Promise<void> {
     const { data, eraser } = this.run.process;
-    await eraser.close(id);
-    eraser.forget((await data.store.write(() => eraser.remove(id))) ?? []);
+    await eraser.close(projectId, id);
+    eraser.forget((await data.store.writeFor(projectId, () => eraser.remove(id))) ?? []);
     eraser.wake(projectId);
     this.asked.erased.add(id);
   }

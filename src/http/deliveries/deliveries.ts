@@ -209,7 +209,7 @@ function retryDelivery(services: RetryNeeds): AnyRoute {
       findDelivery(services, caller, params.id);
       // The end of an attempt is seen a moment before the disk has it, and whoever saw it may ask for the
       // next one: this write waits for that, and a full disk refuses it.
-      await services.store.write(() => {});
+      await services.store.writeFor(caller.projectId, () => {});
       const delivery = findDelivery(services, caller, params.id);
       if (!services.store.writable) throw unavailable("The service cannot write at the moment.");
       if (!services.bodyRetention.has("bodies", delivery.eventId)) throw new Problem("conflict", BODY_GONE);

@@ -58,7 +58,7 @@ function deleteEvent(services: Needs<"ids" | "events" | "eraser">): AnyRoute {
     async handle(context) {
       const { caller, params } = context;
       const { id } = findEvent(services, caller, params.id);
-      await eraser.close(id);
+      await eraser.close(caller.projectId, id);
       let held: readonly HeldDelivery[] = [];
       const answer = await context.commit(() => {
         const closed = eraser.remove(id);

@@ -1,15 +1,17 @@
 import { endedBy } from "../../core/delivery.ts";
+import type { Endpoint } from "../../core/model.ts";
 import type { Data } from "../data.ts";
 
 /**
- * Ends open deliveries of endpoints that are disabled (dead) or deleted (cancelled). Answers those whose
- * endpoint is neither: it was enabled before the write.
+ * Ends open deliveries of an endpoint that is disabled (dead) or deleted (cancelled), in the line of its
+ * project: there may be very many. Answers those that are still to be sent: it was enabled before the write.
  */
 export function dispose(
   data: Pick<Data, "store" | "endpoints" | "deliveries" | "notes">,
+  { projectId }: Pick<Endpoint, "projectId">,
   ids: readonly number[],
 ): Promise<number[]> {
-  return data.store.write(() => ids.filter((id) => !disposeOne(data, id)), true);
+  return data.store.writeFor(projectId, () => ids.filter((id) => !disposeOne(data, id)), true);
 }
 
 /** Inside a write. False where it is still to be sent. */

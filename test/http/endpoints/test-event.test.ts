@@ -69,7 +69,7 @@ test("a test that is not written leaves room for another", async () => {
   const { publicId } = await api.endpoint({ url: silent.url.href });
   release();
   const send = () => api.call("POST", `/v1/endpoints/${publicId}/test`, {});
-  const write = spyOn(api.data.store, "write");
+  const write = spyOn(api.data.store, "writeFor");
   write.mockImplementation(() => Promise.reject(unavailable("The disk is full.")));
   for (let n = 0; n < limit("concurrencyDefault"); n++) expectRefusal(await send(), 503, "unavailable");
   write.mockRestore();
