@@ -509,7 +509,7 @@ export const LIMITS = {
   nameOfSavedMs: {
     value: 5_000,
     unit: "ms",
-    why: "How long a request that saves an address waits for its name, which is then accepted like one that does not resolve: every attempt asks again. A server that is silent takes 25 s.",
+    why: "How long a request that saves an address waits for its name, which is then accepted like one that does not resolve: every attempt asks again. A server that is silent takes 25 s, and the question holds a slot of the account so long (`attemptsInFlightMax`).",
   },
   concurrencyDefault: { value: 10, unit: "count", why: "Enough for a fast receiver, gentle to a small one." },
   concurrencyMax: {
@@ -520,7 +520,7 @@ export const LIMITS = {
   attemptsInFlightMax: {
     value: 20_000,
     unit: "count",
-    why: "Over all endpoints, each until its outcome is on disk, with those that were given up while they connected: the kernel holds their sockets for two minutes, a resolver the question for a name for 25 s for each name server. The less is free, the less an account may have; the last 32nd is for accounts with nothing in flight: so the slow leave room.",
+    why: "Over all endpoints, each until its outcome is on disk, with those that were given up while they connected: the kernel holds their sockets for two minutes, a resolver the question for a name, also of an address that is saved, for 25 s for each name server. The less is free, the less an account may have; the last 32nd is for accounts with nothing in flight: so the slow leave room.",
   },
   attemptsInFlightBytesMax: {
     value: 64 * MIB,

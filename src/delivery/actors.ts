@@ -19,6 +19,7 @@ import { Slots } from "./slots.ts";
 import type { KeptClock } from "./steady.ts";
 import { type Wake, wakingByTurns, wakingTimer, type WakingTimer } from "./waking.ts";
 import { Touched } from "./touched.ts";
+import type { NameAnswer } from "../transport/guard.ts";
 import type { TransportResult } from "../transport/types.ts";
 
 export interface ActorsParts {
@@ -148,10 +149,10 @@ export class Actors {
   }
 
   /**
-   * Sends what no endpoint's queue holds: in a slot of the account, as its socket may outlive it. Null where
-   * the account has none left.
+   * Sends, or asks a name for, what no endpoint's queue holds: in a slot of the account, as the socket or the
+   * question may outlive it. Null where the account has none left.
    */
-  async inSlot<Result extends Sent | TransportResult>(
+  async inSlot<Result extends Sent | TransportResult | NameAnswer>(
     projectId: number,
     run: () => Promise<Result | null>,
   ): Promise<Result | null> {

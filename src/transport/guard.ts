@@ -13,7 +13,7 @@ import { type Address, isInside, isPublicAddress, parseAddress, requireCidr, unm
 import { isNotFound, type Resolver, systemResolver } from "./resolver.ts";
 
 /** `reason` is one sentence for a person; it never tells what a name resolved to. */
-type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
+export type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
 
 /**
  * `code` is `dns_not_found` or `dns_failed`.
@@ -37,8 +37,20 @@ export interface Guard {
    * event. Asked at every attempt, too.
    */
   isSelf(url: Target): boolean;
-  /** Judges a URL that is saved: `checkUrl`, then `pin`. A name that does not resolve in time is accepted. */
-  checkDestination(text: string): Promise<UrlVerdict>;
+  /**
+   * Judges a URL that is saved: `checkUrl`, then `pin`. A name that does not resolve in time is accepted.
+   * Null where there is no slot for the question for its name; an address needs none.
+   */
+  checkDestination(text: string, inSlot: InSlot): Promise<UrlVerdict | null>;
+}
+
+/** Runs it in a slot that is held until `socketGone`; null where there is none. */
+export type InSlot = (ask: () => Promise<NameAnswer>) => Promise<NameAnswer | null>;
+
+/** `verdict` is null where the question takes too long: it goes on until `socketGone` resolves. */
+export interface NameAnswer {
+  verdict: AddressVerdict | null;
+  socketGone?: Promise<void>;
 }
 
 /** A URL, or as much of one as tells where it leads. */
@@ -133,11 +145,9 @@ export function createGuard(options: GuardOptions): Guard {
     }
   }
 
-  async function checkDestination(text: string): Promise<UrlVerdict> {
+  async function checkDestination(text: string, inSlot: InSlot): Promise<UrlVerdict | null> {
     const verdict = checkUrl(text);
-    if (!verdict.ok) return verdict;
-    const address = await inTime(pin(verdict.url));
-    return address?.kind === "blocked" ? { ok: false, reason: UNSAFE_DESTINATION } : verdict;
+    return verdict.ok ? judgeHost(verdict.url, () => inTime(pin(verdict.url)), inSlot) : verdict;
   }
 
   return { checkUrl, pin, isSelf, checkDestination };
@@ -233,11 +243,23 @@ function findProblem(url: URL, text: string): string | null {
   return null;
 }
 
-/** Null where a person would wait for the answer too long. */
-function inTime<T>(answer: Promise<T>): Promise<T | null> {
-  const { promise: tooLate, resolve: giveUp } = Promise.withResolvers<null>();
-  const timer = setTimeout(giveUp, limit("nameOfSavedMs"), null);
-  return Promise.race([answer, tooLate]).finally(() => clearTimeout(timer));
+/** `ask` takes a slot where it is a question. */
+async function judgeHost(
+  url: URL,
+  ask: () => Promise<NameAnswer>,
+  inSlot: InSlot,
+): Promise<UrlVerdict | null> {
+  const answer = await (addressOf(url.hostname) === null ? inSlot(ask) : ask());
+  if (answer === null) return null;
+  return answer.verdict?.kind === "blocked" ? { ok: false, reason: UNSAFE_DESTINATION } : { ok: true, url };
+}
+
+/** Waits no longer than a person would. */
+function inTime(question: Promise<AddressVerdict>): Promise<NameAnswer> {
+  const { promise, resolve } = Promise.withResolvers<NameAnswer>();
+  const socketGone = question.then((verdict) => resolve({ verdict }));
+  const timer = setTimeout(resolve, limit("nameOfSavedMs"), { verdict: null, socketGone });
+  return promise.finally(() => clearTimeout(timer));
 }
 
 function interfaceAddresses(): string[] {

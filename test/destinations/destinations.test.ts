@@ -23,6 +23,7 @@ import { listKinds } from "../../src/destinations/destinations.ts";
 import { requestHeadOf } from "../../src/destinations/request-head.ts";
 import { webhookHeadersOf } from "../../src/destinations/requests.ts";
 import { readDestination, requireSafeDestination } from "../../src/http/endpoints/destination.ts";
+import type { AddressJudges } from "../../src/http/shared/saved-address.ts";
 import type { Guard } from "../../src/transport/guard.ts";
 import { renderHead } from "../../src/transport/request.ts";
 import { expectFault } from "../http/endpoints/kit.ts";
@@ -202,7 +203,8 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
     const faults: Fault[] = [];
     const after = readDestination(body, before, faults);
     expect([faults, after]).toEqual([[], before]);
-    await requireSafeDestination({ checkDestination }, body, after);
+    const actors: AddressJudges["actors"] = { inSlot: (_projectId, run) => run() };
+    await requireSafeDestination({ guard: { checkDestination }, actors }, body, { ...after, projectId: 1 });
     expect(asked).toEqual(addressesOf(kind, proof.config).map(({ url }) => url));
   });
 

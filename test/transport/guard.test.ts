@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { LIMITS } from "../../src/core/limits.ts";
-import { createGuard, UNSAFE_DESTINATION } from "../../src/transport/guard.ts";
+import { createGuard, type InSlot, UNSAFE_DESTINATION } from "../../src/transport/guard.ts";
 import type { Resolver } from "../../src/transport/resolver.ts";
 import { fakeResolver } from "./kit.ts";
 import { ALLOWED_IPV4, ALLOWED_IPV6, DENIED_IPV4, DENIED_IPV6 } from "./address-table.ts";
@@ -343,6 +343,8 @@ describe("what is allowed", () => {
   });
 });
 
+const always: InSlot = (ask) => ask();
+
 describe("a destination that is saved", () => {
   const guard = guardWith({
     "good.example.com": ["93.184.216.34"],
@@ -352,8 +354,8 @@ describe("a destination that is saved", () => {
 
   test("is accepted when its name leads to public addresses, or nowhere yet", async () => {
     for (const name of ["good", "unknown"]) {
-      const verdict = await guard.checkDestination(`https://${name}.example.com/x#y`);
-      expect(verdict.ok && verdict.url.href).toBe(`https://${name}.example.com/x`);
+      const verdict = await guard.checkDestination(`https://${name}.example.com/x#y`, always);
+      expect(verdict?.ok && verdict.url.href).toBe(`https://${name}.example.com/x`);
     }
   });
 
@@ -362,7 +364,7 @@ describe("a destination that is saved", () => {
     const usual = patience.value;
     patience.value = 1;
     const silent = createGuard({ allow: [], resolver: { resolve: () => new Promise(() => {}) } });
-    expect(await silent.checkDestination("https://silent.example.com/")).toMatchObject({ ok: true });
+    expect(await silent.checkDestination("https://silent.example.com/", always)).toMatchObject({ ok: true });
     patience.value = usual;
   });
 
@@ -374,14 +376,25 @@ describe("a destination that is saved", () => {
       "https://127.1/",
     ];
     for (const text of texts) {
-      expect(await guard.checkDestination(text)).toEqual({ ok: false, reason: UNSAFE_DESTINATION });
+      expect(await guard.checkDestination(text, always)).toEqual({ ok: false, reason: UNSAFE_DESTINATION });
     }
   });
 
   test("is refused for its syntax before anything is resolved", async () => {
     const resolver = fakeResolver({});
     const strict = createGuard({ allow: [], resolver, ownAddresses: [] });
-    expect((await strict.checkDestination("https://user@good.example.com/")).ok).toBe(false);
+    expect((await strict.checkDestination("https://user@good.example.com/", always))?.ok).toBe(false);
     expect(resolver.asked).toEqual([]);
+  });
+
+  test("asks for its name in a slot or not at all; an address needs none", async () => {
+    const resolver = fakeResolver({});
+    const strict = createGuard({ allow: [], resolver, ownAddresses: [] });
+    const never: InSlot = () => Promise.resolve(null);
+    expect(await strict.checkDestination("https://good.example.com/", never)).toBeNull();
+    expect(resolver.asked).toEqual([]);
+    expect(await strict.checkDestination("https://8.8.8.8/", never)).toMatchObject({ ok: true });
+    expect(await strict.checkDestination("https://[2606:4700::1]/", never)).toMatchObject({ ok: true });
+    expect(await strict.checkDestination("https://10.0.0.1/", never)).toMatchObject({ ok: false });
   });
 });

@@ -71,7 +71,7 @@ export function endpointCreationRoute(
     },
     async handle(context) {
       const fields = await readFields(context, services.wallNow());
-      await requireSafeDestination(services.guard, context.body, fields);
+      await requireSafeDestination(services, context.body, fields);
       if (context.query.verify) {
         requireRoom(services, fields);
         await requireDelivered(services, trials, context.caller, fields);

@@ -4,8 +4,8 @@ import { limit } from "../../core/limits.ts";
 import type { Endpoint } from "../../core/model.ts";
 import { addressesOf, type DestinationField, type KindRow } from "../../destinations/destination.ts";
 import { findKind, listKinds } from "../../destinations/destinations.ts";
-import type { Guard } from "../../transport/guard.ts";
 import { MASK } from "../../destinations/credential-headers.ts";
+import { type AddressJudges, checkSavedAddress } from "../shared/saved-address.ts";
 import type { EndpointChangeBody } from "./shape.ts";
 
 /** Where an endpoint delivers to: `config` is what may be read again, `credentials` what may not. */
@@ -136,18 +136,18 @@ function faultOf({ pattern, address, check }: DestinationField, value: string): 
 
 /**
  * Asks the address guard for every address of a destination that the body gives. Throws 422
- * `unsafe_destination` with the pointer of the first that is refused.
+ * `unsafe_destination` with the pointer of the first that is refused, and 503 without a slot to ask in.
  */
 export async function requireSafeDestination(
-  guard: Pick<Guard, "checkDestination">,
+  judges: AddressJudges,
   body: DestinationBody,
-  destination: Destination,
+  destination: Destination & Pick<Endpoint, "projectId">,
 ): Promise<void> {
   if (body.url === undefined && body.config === undefined) return;
   const kind = findKind(destination.kind);
   if (kind === undefined) return;
   for (const { field, url } of addressesOf(kind, { ...destination.config, ...destination.credentials })) {
-    const verdict = await guard.checkDestination(url);
+    const verdict = await checkSavedAddress(judges, destination.projectId, url);
     if (verdict.ok) continue;
     const errors = [{ pointer: pointerOf(body, field), detail: verdict.reason }];
     throw new Problem("unsafe_destination", verdict.reason, { errors });

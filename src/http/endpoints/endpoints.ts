@@ -195,7 +195,7 @@ function changeRoute(
       requirePortalFields(caller, body);
       const routing = await readRouting(body, context.turns);
       const preview = { ...endpoint, ...readEndpointChange(body, routing, endpoint) };
-      await requireSafeDestination(services.guard, body, preview);
+      await requireSafeDestination(services, body, preview);
       requireOwnCredentials(caller, body, endpoint, preview);
       return changeEndpoint(
         services,
