@@ -94,7 +94,7 @@ export class Retention {
     const { orphans, tenants } = this.parts.data;
     const keptSince = (projectId: number) => this.#keptSince(tenants.project(projectId));
     const walks: ((after: number) => Walked)[] = [
-      () => orphans.heads(),
+      (after) => orphans.heads(after, this.#keptByAny()),
       () => orphans.erasures(),
       (after) => orphans.replays(after, keptSince),
       (after) => orphans.projects(after, keptSince),
@@ -141,6 +141,13 @@ export class Retention {
   #keptSince(project: Project | undefined): number {
     const plan = this.#planOf(project);
     return plan === undefined ? 0 : this.parts.data.store.now() - plan.retentionDays * DAY_MS;
+  }
+
+  /** Keys below are of what no plan keeps: only what was open until yesterday has stayed. */
+  #keptByAny(): number {
+    const { meter, store } = this.parts.data;
+    const kept = meter.longestRetentionDays * DAY_MS + limit("retentionGraceMs");
+    return firstKeyAt(store.now() - kept);
   }
 
   async #clear(project: Project, control: JobControl): Promise<number> {

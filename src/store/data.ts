@@ -147,12 +147,13 @@ function openLeaving(
   parts: LeavingParts,
 ): Pick<Data, "ages" | "stats" | "removal" | "bodyRetention" | "orphans" | "vacuum"> {
   const stats = new Stats(store, parts.index, parts.endpoints);
+  const removal = new Removal(store, parts);
   return {
     ages: new Ages(store, parts.index),
     stats,
-    removal: new Removal(store, parts),
+    removal,
     bodyRetention: new BodyRetention(store),
-    orphans: new Orphans(store, { ...parts, stats }),
+    orphans: new Orphans(store, { ...parts, stats, removal }),
     vacuum: new Vacuum(store),
   };
 }

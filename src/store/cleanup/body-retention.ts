@@ -1,6 +1,6 @@
 import { bound } from "../bound.ts";
 import { deliveriesOf, isAttemptOf } from "../log/children.ts";
-import { BODY_BYTES, pagesOf } from "./removal.ts";
+import { ATTEMPT_BYTES, pagesOf } from "./removal.ts";
 import type { Store } from "../store.ts";
 
 /** What may leave earlier than its event: what was sent and answered, or the attempts whole. */
@@ -81,7 +81,7 @@ function prepare(sqlite: Store["sqlite"]) {
       `${deliveriesOf(bound(1), "id", { above: bound(2), where: ENDED })} ORDER BY id LIMIT ${bound(3)}`,
     ),
     weight: sqlite.prepare<{ bytes: number }, [number]>(
-      `SELECT total(${BODY_BYTES}) AS bytes FROM attempt WHERE ${isAttemptOf(bound(1))}`,
+      `SELECT total(${ATTEMPT_BYTES}) AS bytes FROM attempt WHERE ${isAttemptOf(bound(1))}`,
     ),
     clearEvent: sqlite.prepare<void, [number]>("UPDATE event SET data = '' WHERE id = ?"),
     clearAttempts: sqlite.prepare<void, [number]>(

@@ -3,6 +3,7 @@ import { limit } from "../../core/limits.ts";
 import { type Index, type Label, LABELS } from "../index/index.ts";
 import type { Stats } from "../counts/stats.ts";
 import type { Store } from "../store.ts";
+import { ATTEMPT_BYTES, pagesOf, type Removal } from "./removal.ts";
 
 /**
  * A part of a walk over all rows of a table: how many were removed, and where it goes on; null at the end.
@@ -22,6 +23,12 @@ interface OwnerRow {
   updated_at: number;
 }
 
+/** `names`: 1 where a head of the attempt is a row of the table `head`. */
+interface NamingRow {
+  id: number;
+  names: number;
+}
+
 const HOUR_MS = 3_600_000;
 /** Heads are used for a day after they were written (heads.ts); one more, as clocks are set. */
 const HEAD_AGE_MS = 48 * HOUR_MS;
@@ -29,6 +36,7 @@ const HEAD_AGE_MS = 48 * HOUR_MS;
 export interface OrphansParts {
   index: Index;
   stats: Stats;
+  removal: Removal;
 }
 
 /** What nothing leads to any more once events have left. Each method removes a slice, inside a write. */
@@ -42,13 +50,39 @@ export class Orphans {
     this.#statements = prepare(store.sqlite);
   }
 
-  /** Heads that no attempt names, as all attempts are younger. */
-  heads(): Walked {
-    const oldest = this.#statements.oldestAttempt.get()?.id ?? null;
-    const at = oldest === null ? this.store.now() : keyTime(oldest);
-    const before = firstKeyAt(at - HEAD_AGE_MS);
-    const rows = this.#statements.dropHeads.run(before, limit("sliceRows")).changes;
-    return { rows, next: rows === 0 ? null : 0 };
+  /**
+   * Heads that no attempt names, as all that name one are younger. What is left of attempts with keys below
+   * `before` may stay for ever: each takes its heads into its own row first, which leave with it.
+   */
+  heads(after: number, before: number): Walked {
+    const first = this.#statements.firstHead.get()?.id ?? null;
+    if (first === null) return { rows: 0, next: null };
+    // An attempt that names a head is as old as that, but for a day.
+    const from = after || firstKeyAt(keyTime(first) - HEAD_AGE_MS);
+    const attempts = this.#statements.attemptsAbove.all(from, limit("sliceRows"));
+    const old = attempts.filter(({ id }) => id < before);
+    if (old.length > 0) return { rows: 0, next: this.#holdHeads(old) };
+    const at = attempts[0] === undefined ? this.store.now() : keyTime(attempts[0].id);
+    const rows = this.#statements.dropHeads.run(firstKeyAt(at - HEAD_AGE_MS), limit("sliceRows")).changes;
+    return { rows, next: rows === 0 ? null : from };
+  }
+
+  /**
+   * As many attempts as one write should rewrite; answers the last. Where their rows were is overwritten, as
+   * a later erasure could not reach it.
+   */
+  #holdHeads(attempts: readonly NamingRow[]): number {
+    const naming = attempts.filter(({ names }) => names === 1);
+    const held = () => {
+      let cost = 0;
+      for (const { id } of naming) {
+        cost += 1 + pagesOf(this.#statements.holdHeads.get(id)?.bytes ?? 0);
+        if (cost >= limit("sliceRows")) return id;
+      }
+      return null;
+    };
+    const stopped = naming.length === 0 ? null : this.parts.removal.securely(held);
+    return stopped ?? attempts.at(-1)?.id ?? 0;
   }
 
   /** Bulk replays that have ended. */
@@ -158,9 +192,23 @@ export class Orphans {
   }
 }
 
+type HeadColumn = "request_head" | "response_head";
+
+/** SQL: an attempt names a head by its key, or has its text itself. */
+const isKey = (column: HeadColumn) => `typeof(${column}) = 'integer'`;
+const textOf = (column: HeadColumn) =>
+  `iif(${isKey(column)}, ifnull((SELECT text FROM head WHERE head.id = ${column}), ''), ${column})`;
+
 function prepare(sqlite: Store["sqlite"]) {
   return {
-    oldestAttempt: sqlite.prepare<{ id: number | null }, []>("SELECT min(id) AS id FROM attempt"),
+    firstHead: sqlite.prepare<{ id: number | null }, []>("SELECT min(id) AS id FROM head"),
+    attemptsAbove: sqlite.prepare<NamingRow, [number, number]>(
+      `SELECT id, ${isKey("request_head")} OR ${isKey("response_head")} AS names FROM attempt WHERE id > ? ORDER BY id LIMIT ?`,
+    ),
+    holdHeads: sqlite.prepare<{ bytes: number }, [number]>(
+      `UPDATE attempt SET request_head = ${textOf("request_head")}, response_head = ${textOf("response_head")}
+       WHERE id = ? RETURNING ${ATTEMPT_BYTES} AS bytes`,
+    ),
     dropHeads: sqlite.prepare<void, [number, number]>(
       "DELETE FROM head WHERE id IN (SELECT id FROM head WHERE id < ? ORDER BY id LIMIT ?)",
     ),

@@ -226,8 +226,10 @@ export function pagesOf(bytes: number): number {
   return Math.floor(bytes / PAGE_BYTES);
 }
 
-/** SQL of what the bodies of a row of `attempt` weigh. */
-export const BODY_BYTES = "ifnull(octet_length(request_body), 0) + ifnull(octet_length(response_body), 0)";
+/** SQL of what a row of `attempt` weighs by its bodies, and by heads that it holds itself. */
+export const ATTEMPT_BYTES = `ifnull(octet_length(request_body), 0) + ifnull(octet_length(response_body), 0)
+  + iif(typeof(request_head) = 'text', octet_length(request_head), 0)
+  + iif(typeof(response_head) = 'text', octet_length(response_head), 0)`;
 
 function prepare(sqlite: Store["sqlite"]) {
   const dropNotesBy = (owner: "event_id" | "delivery_id") =>
@@ -245,10 +247,10 @@ function prepare(sqlite: Store["sqlite"]) {
       `${deliveriesOf(bound(1), "id, endpoint_id AS endpointId, attempt_count AS attemptCount", { above: bound(3), where: "status IN (0, 1)" })} ORDER BY id LIMIT ${bound(2)}`,
     ),
     weight: sqlite.prepare<{ n: number; bytes: number }, [number, number]>(
-      `SELECT count(*) AS n, total(bytes) AS bytes FROM (${attemptsOf(bound(1), `${BODY_BYTES} AS bytes`)} LIMIT ${bound(2)})`,
+      `SELECT count(*) AS n, total(bytes) AS bytes FROM (${attemptsOf(bound(1), `${ATTEMPT_BYTES} AS bytes`)} LIMIT ${bound(2)})`,
     ),
     attemptsOf: sqlite.prepare<{ id: number; bytes: number }, [number, number]>(
-      `${attemptsOf(bound(1), `id, ${BODY_BYTES} AS bytes`)} ORDER BY id LIMIT ${bound(2)}`,
+      `${attemptsOf(bound(1), `id, ${ATTEMPT_BYTES} AS bytes`)} ORDER BY id LIMIT ${bound(2)}`,
     ),
     dropEvent: sqlite.prepare<void, [number]>("DELETE FROM event WHERE id = ?"),
     dropDelivery: sqlite.prepare<void, [number]>("DELETE FROM delivery WHERE id = ?"),

@@ -91,6 +91,11 @@ export class Meter implements BatchPart {
     return Object.keys(this.plans);
   }
 
+  /** For how many days the plan that keeps events longest does so. */
+  get longestRetentionDays(): number {
+    return Math.max(...Object.values(this.plans).map(({ retentionDays }) => retentionDays));
+  }
+
   /**
    * Plans that do not exist, and how many accounts are on each: before anything else is asked, there must
    * be none.

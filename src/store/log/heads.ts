@@ -8,7 +8,8 @@ const DAY_MS = 86_400_000;
 
 /**
  * Heads of requests and responses, each different one stored once a day: the row that an attempt names is
- * never older than a day when it is used, so that retention may delete heads by age.
+ * never older than a day when it is used, so that retention may delete heads by age. An attempt that outlives
+ * that has the text in its own row (src/store/cleanup/orphans.ts).
  */
 export class Heads implements BatchPart {
   readonly #known = new RecentMap<string, number>(limit("headsCachedMax"));
@@ -36,8 +37,9 @@ export class Heads implements BatchPart {
     return id;
   }
 
-  read(id: number): string {
-    return this.#read.get(id)?.text ?? "";
+  /** What an attempt has of a head: its key, or its text. */
+  read(head: number | string): string {
+    return typeof head === "string" ? head : (this.#read.get(head)?.text ?? "");
   }
 
   flush(): void {}
