@@ -509,7 +509,7 @@ export const LIMITS = {
   nameOfSavedMs: {
     value: 5_000,
     unit: "ms",
-    why: "How long a request that saves an address waits for its name, which is then accepted like one that does not resolve: every attempt asks again. A server that is silent takes 25 s, and the question holds a slot of the account so long (`attemptsInFlightMax`).",
+    why: "How long a request that saves an address waits for its name, which is then accepted like one that does not resolve: every attempt asks again. A server that is silent takes 25 s, and the question holds a slot of the account so long (`attemptsInFlightMax`); without a slot the name is accepted unasked.",
   },
   concurrencyDefault: { value: 10, unit: "count", why: "Enough for a fast receiver, gentle to a small one." },
   concurrencyMax: {

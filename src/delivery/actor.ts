@@ -47,8 +47,8 @@ import { type Flight, Flights } from "./flights.ts";
  * (`#run`), and then looks which of the five it is in (`#openState`). Of the others, pause, disable, delete
  * and stop come from outside, in any state but the last.
  *
- * An attempt's place in `max_concurrency` is free once the answer is there; the delivery stays busy until the
- * outcome is on disk, so that one delivery never has two attempts at once.
+ * An attempt's place in `max_concurrency` is free once the answer is there, where order is kept once the
+ * outcome is on disk. Until then the delivery is busy, so that it never has two attempts at once.
  *
  * `isEnding`: a slice of what waits is on its way to the disk. It goes with `closing` where the endpoint was
  * enabled during that slice, and a 410 landed before the slice was on disk.

@@ -150,14 +150,16 @@ export class Actors {
 
   /**
    * Sends, or asks a name for, what no endpoint's queue holds: in a slot of the account, as the socket or the
-   * question may outlive it. Null where the account has none left.
+   * question may outlive it. Null where the account has none left. `own`: as of an endpoint with so many in
+   * flight.
    */
   async inSlot<Result extends Sent | TransportResult | NameAnswer>(
     projectId: number,
     run: () => Promise<Result | null>,
+    own = 0,
   ): Promise<Result | null> {
     const accountId = this.data.tenants.accountIdOf(projectId);
-    if (!this.#slots.isFree(accountId, 0)) return null;
+    if (!this.#slots.isFree(accountId, own)) return null;
     this.#slots.take(accountId, 0);
     let result: Result | null = null;
     try {

@@ -51,7 +51,7 @@ export class Flights {
     return this.#inFlight - this.#byHand;
   }
 
-  /** Attempts with a slot of those that all endpoints share: each until its outcome is on disk. */
+  /** Of the queue, and of those by hand that have landed: each holds a shared slot until it is on disk. */
   get inSlots(): number {
     return this.#flights.size - this.#byHand;
   }
@@ -109,7 +109,7 @@ export class Flights {
     return flight;
   }
 
-  /** The answer is there: its place in `max_concurrency` is free, the delivery stays busy until `end`. */
+  /** The answer is there: it is in flight no more, and the delivery stays busy until `end`. */
   land(flight: Flight): void {
     if (flight.hasLanded) throw new Error("an attempt lands twice");
     flight.hasLanded = true;

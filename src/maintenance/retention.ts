@@ -66,6 +66,8 @@ interface Cleared extends Progress {
  * only bodies or attempts are to leave. How far a pass came is kept in memory alone: a restart begins anew.
  */
 export class Retention {
+  /** True once retention has gone through all projects since the start. */
+  #isThrough = false;
   /** By project: the last event that this pass looked at. */
   readonly #reached = new Map<number, number>();
   #passBegan = Number.NEGATIVE_INFINITY;
@@ -86,15 +88,19 @@ export class Retention {
       for (const part of PARTS) await this.#thin(project, part, control);
     }
     await removeRest(this.parts, control);
+    this.#isThrough ||= !control.isStopping();
     return removed;
   }
 
-  /** Removes rows that nothing leads to any more. Answers how many there were. */
+  /**
+   * Removes rows that nothing leads to any more. Answers how many there were. Heads wait for retention, which
+   * takes most of what is old: an attempt that stays takes its heads into its row.
+   */
   async sweep(control: JobControl): Promise<number> {
     const { orphans, tenants } = this.parts.data;
     const keptSince = (projectId: number) => this.#keptSince(tenants.project(projectId));
     const walks: ((after: number) => Walked)[] = [
-      (after) => orphans.heads(after, this.#keptByAny()),
+      ...(this.#isThrough ? [(after: number) => orphans.heads(after, this.#keptByAny())] : []),
       () => orphans.erasures(),
       (after) => orphans.replays(after, keptSince),
       (after) => orphans.projects(after, keptSince),
@@ -143,7 +149,7 @@ export class Retention {
     return plan === undefined ? 0 : this.parts.data.store.now() - plan.retentionDays * DAY_MS;
   }
 
-  /** Keys below are of what no plan keeps: only what was open until yesterday has stayed. */
+  /** Keys below are of what no plan keeps: once retention is through, only what was open has stayed. */
   #keptByAny(): number {
     const { meter, store } = this.parts.data;
     const kept = meter.longestRetentionDays * DAY_MS + limit("retentionGraceMs");

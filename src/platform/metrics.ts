@@ -174,7 +174,10 @@ const GAUGES: Readonly<Record<keyof Gauges, readonly [name: string, help: string
     "sealpost_keys_ahead_seconds",
     "How far the ids, and with them created_at, are ahead of the clock, which was ahead before.",
   ],
-  writable: ["sealpost_writable", "1 where the disk takes writes, 0 where it is full or has failed."],
+  writable: [
+    "sealpost_writable",
+    "1 where the disk takes writes, 0 where it is full or has failed, and while the service stops.",
+  ],
   diskFreeBytes: ["sealpost_disk_free_bytes", "Room that is left on the disk of the database."],
   queued: ["sealpost_queue_depth", "Deliveries that actors hold in memory, a part of the backlog."],
   inFlight: ["sealpost_attempts_in_flight", "Attempts under way."],

@@ -38,10 +38,10 @@ export interface Guard {
    */
   isSelf(url: Target): boolean;
   /**
-   * Judges a URL that is saved: `checkUrl`, then `pin`. A name that does not resolve in time is accepted.
-   * Null where there is no slot for the question for its name; an address needs none.
+   * Judges a URL that is saved: `checkUrl`, then `pin`. A name that does not resolve in time is accepted, and
+   * one for whose question there is no slot: every attempt asks again. An address needs none.
    */
-  checkDestination(text: string, inSlot: InSlot): Promise<UrlVerdict | null>;
+  checkDestination(text: string, inSlot: InSlot): Promise<UrlVerdict>;
 }
 
 /** Runs it in a slot that is held until `socketGone`; null where there is none. */
@@ -145,7 +145,7 @@ export function createGuard(options: GuardOptions): Guard {
     }
   }
 
-  async function checkDestination(text: string, inSlot: InSlot): Promise<UrlVerdict | null> {
+  async function checkDestination(text: string, inSlot: InSlot): Promise<UrlVerdict> {
     const verdict = checkUrl(text);
     return verdict.ok ? judgeHost(verdict.url, () => inTime(pin(verdict.url)), inSlot) : verdict;
   }
@@ -244,14 +244,9 @@ function findProblem(url: URL, text: string): string | null {
 }
 
 /** `ask` takes a slot where it is a question. */
-async function judgeHost(
-  url: URL,
-  ask: () => Promise<NameAnswer>,
-  inSlot: InSlot,
-): Promise<UrlVerdict | null> {
+async function judgeHost(url: URL, ask: () => Promise<NameAnswer>, inSlot: InSlot): Promise<UrlVerdict> {
   const answer = await (addressOf(url.hostname) === null ? inSlot(ask) : ask());
-  if (answer === null) return null;
-  return answer.verdict?.kind === "blocked" ? { ok: false, reason: UNSAFE_DESTINATION } : { ok: true, url };
+  return answer?.verdict?.kind === "blocked" ? { ok: false, reason: UNSAFE_DESTINATION } : { ok: true, url };
 }
 
 /** Waits no longer than a person would. */

@@ -136,7 +136,7 @@ function faultOf({ pattern, address, check }: DestinationField, value: string): 
 
 /**
  * Asks the address guard for every address of a destination that the body gives. Throws 422
- * `unsafe_destination` with the pointer of the first that is refused, and 503 without a slot to ask in.
+ * `unsafe_destination` with the pointer of the first that is refused.
  */
 export async function requireSafeDestination(
   judges: AddressJudges,

@@ -1,4 +1,4 @@
-import { type Fault, Problem, invalid } from "../../core/errors.ts";
+import { type Fault, Problem, invalid, unavailable } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { isSuccess } from "../../destinations/destination.ts";
 import type { TransportRequest, TransportResult } from "../../transport/types.ts";
@@ -6,7 +6,7 @@ import type { UrlParts } from "../../transport/url-parts.ts";
 import { USER_AGENT } from "../../transport/user-agent.ts";
 import type { Logo } from "../../store/resources/logos.ts";
 import type { Needs } from "../framework/services.ts";
-import { checkSavedAddress, withoutSlot } from "../shared/saved-address.ts";
+import { checkSavedAddress } from "../shared/saved-address.ts";
 
 const POINTER = "/branding/logo_url";
 /** The fetch is short, as the person who saves the address waits for it. */
@@ -35,7 +35,8 @@ export async function fetchLogo(
   if (!verdict.ok) throw unsafe(verdict.reason);
   const { url } = verdict;
   const result = await services.actors.inSlot(projectId, () => services.transport.send(requestOf(url)));
-  if (result === null) throw withoutSlot();
+  if (result === null)
+    throw unavailable("The account has too many attempts in flight. Try again in a moment.");
   return readLogo(result);
 }
 

@@ -21,7 +21,7 @@ export interface OpenDelivery extends HeldDelivery {
 
 /** What a removal did. */
 export interface Removed {
-  /** Rows that are gone, and pages of bodies: what it cost. */
+  /** Rows that are gone, and pages of bodies and heads: what it cost. */
   cost: number;
   deliveries: number;
 }

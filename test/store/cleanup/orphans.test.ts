@@ -53,7 +53,7 @@ describe("an attempt whose delivery is open for months", () => {
       await retention.run(jobControlOf());
       await retention.sweep(jobControlOf());
     };
-    return { api, stuck, id, attempts, pass };
+    return { api, clock, retention, stuck, id, attempts, pass };
   }
 
   test("shows its heads, and those of all others leave, so that the file does not grow", async () => {
@@ -77,6 +77,19 @@ describe("an attempt whose delivery is open for months", () => {
     expect((await attempts()).slice(1)).toEqual(before);
     await pass();
     expect(numberOf(api, `SELECT count(*) FROM attempt WHERE typeof(response_head) = 'text'`)).toBe(0);
+  });
+
+  test("keeps its heads where they are until retention has gone through all that is older", async () => {
+    const { api, clock, retention } = await opened();
+    await using _ = api;
+    clock.advance(100 * DAY_MS);
+    for (const isStopping of [true, false]) {
+      await retention.sweep(jobControlOf());
+      expect(naming(api)).toBe(1);
+      await retention.run(jobControlOf({ isStopping: () => isStopping }));
+    }
+    await retention.sweep(jobControlOf());
+    expect([naming(api), heads(api)]).toEqual([0, 0]);
   });
 
   test("leaves nothing in the file once its consumer is erased", async () => {
