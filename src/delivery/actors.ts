@@ -11,7 +11,7 @@ import { EndpointActor } from "./actor.ts";
 import type { ActorParts, AttemptRefusal, InMemory, Starts } from "./actor-parts.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { loadDelivery } from "./load.ts";
-import { PollActor } from "./poll-actor.ts";
+import { PollActor } from "./polling/poll-actor.ts";
 import type { QueueTotals } from "./queue.ts";
 import type { Recorder } from "./recorder.ts";
 import { sentMalformed, type Sent } from "./send.ts";

@@ -9,7 +9,7 @@ import {
 } from "../destinations/destination.ts";
 import { findKind } from "../destinations/destinations.ts";
 import { hasSameHead, requestHeadOf } from "../destinations/request-head.ts";
-import { headerSecrets } from "./redact.ts";
+import { headerSecrets } from "./redaction/redact.ts";
 
 /** What attempts need of an endpoint, read once for each of its versions. */
 export interface Compiled {

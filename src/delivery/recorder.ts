@@ -108,7 +108,7 @@ export class Recorder {
     const deadReason = (isApplied && change?.deadReason) || null;
     const result = { ...at, deliveryId: delivery.id, trigger, outcome, nextAttemptAt, deadReason };
     this.data.attempts.insert(result, sent);
-    // What is handed out counts once it is acknowledged (src/delivery/poller.ts).
+    // What is handed out counts once it is acknowledged (src/delivery/polling/poller.ts).
     if (!isHandedOut) {
       this.data.index.countAttempt(id, {
         endpointId: endpoint.id,

@@ -22,7 +22,7 @@ import { errorNamed } from "../destinations/answers.ts";
 import { findKind } from "../destinations/destinations.ts";
 import type { Transport, TransportResult } from "../transport/types.ts";
 import { compiledOf, credentialsOf, headOf, keysOf } from "./compiled-endpoint.ts";
-import { headerSecrets, hideInFacts, type Secrets } from "./redact.ts";
+import { headerSecrets, hideInFacts, type Secrets } from "./redaction/redact.ts";
 import { reshape } from "./transformations.ts";
 
 /** One attempt as it went: what its row shows, and what the states of delivery and endpoint depend on. */

@@ -15,7 +15,7 @@ export function lastKey(sqlite: Database): number {
   const maxima = keyedTables(sqlite).map((table) => `SELECT max(id) AS id FROM ${table}`);
   // Keys that a fan-out has set aside for deliveries that are still to be written.
   maxima.push("SELECT max(first_key + total) - 1 AS id FROM fanout");
-  // Positions in the queues of polled endpoints (src/delivery/poll-actor.ts) are keys too.
+  // Positions in the queues of polled endpoints (src/delivery/polling/poll-actor.ts) are keys too.
   maxima.push(
     `SELECT max((SELECT max(queue_order) FROM delivery WHERE endpoint_id = endpoint.id AND queue_order IS NOT NULL)) AS id
      FROM endpoint WHERE kind = 'poll'`,

@@ -31,7 +31,7 @@ const MUTANTS = {
   },
   /** What a poller was handed counts as delivered, whether or not the answer ever reached it. */
   "delivers by handing out": {
-    file: "delivery/poller.ts",
+    file: "delivery/polling/poller.ts",
     changes: [
       [
         'status: "pending", step, due: delivery.due, deadReason: null',

@@ -325,13 +325,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a poller gets again what it acknowledged",
-    file: "delivery/poller.ts",
+    file: "delivery/polling/poller.ts",
     find: "if (!acknowledged) await",
     put: "if (!acknowledged && ask.position < 0) await",
   },
   {
     name: "a poll that waits does not hear of what comes",
-    file: "delivery/poll-actor.ts",
+    file: "delivery/polling/poll-actor.ts",
     find: "first[0]();",
     put: "return;",
   },

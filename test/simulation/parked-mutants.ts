@@ -34,7 +34,7 @@ export const PARKED_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "what is polled is read by its key where its endpoint says that it keeps order",
-    file: "delivery/poller.ts",
+    file: "delivery/polling/poller.ts",
     find: 'parkedOf(endpoint.id, "none", ask.limit + 1)',
     put: "parkedOf(endpoint.id, endpoint.ordering, ask.limit + 1)",
   },

@@ -1,4 +1,4 @@
-import type { PollPage } from "../../src/delivery/poller.ts";
+import type { PollPage } from "../../src/delivery/polling/poller.ts";
 import type { Message } from "../../src/destinations/destination.ts";
 import { isPolled } from "../../src/destinations/destinations.ts";
 import type { Simulation } from "./run.ts";

@@ -1,6 +1,6 @@
 import type { PolledKind } from "../destination.ts";
 
-/** Nothing is pushed: the customer's own program fetches what waits (src/delivery/poller.ts). */
+/** Nothing is pushed: the customer's own program fetches what waits (src/delivery/polling/poller.ts). */
 export const poll: PolledKind = {
   kind: "poll",
   name: "Polling",

@@ -5,7 +5,7 @@ import { limit } from "../../core/limits.ts";
 import type { Endpoint } from "../../core/model.ts";
 import type { Message } from "../../destinations/destination.ts";
 import { isPolled } from "../../destinations/destinations.ts";
-import type { PollPage, PollRefusal } from "../../delivery/poller.ts";
+import type { PollPage, PollRefusal } from "../../delivery/polling/poller.ts";
 import { CHALLENGE, endpointSecret } from "../framework/access.ts";
 import { disabledConflict } from "./change.ts";
 import type { AnswerRoom } from "../framework/large-answer.ts";

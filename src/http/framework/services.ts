@@ -3,7 +3,7 @@ import type { Guard } from "../../transport/guard.ts";
 import type { Sent } from "../../delivery/send.ts";
 import type { Transport } from "../../transport/types.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
-import type { Poller } from "../../delivery/poller.ts";
+import type { Poller } from "../../delivery/polling/poller.ts";
 import type { Eraser } from "../../maintenance/eraser.ts";
 import type { Retries } from "../../delivery/retries.ts";
 import type { Replayer } from "../../pipeline/replayer.ts";

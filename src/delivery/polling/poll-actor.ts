@@ -1,6 +1,6 @@
-import { limit } from "../core/limits.ts";
-import { type Endpoint, HEALTHY, isClosed, type WaitingFor } from "../core/model.ts";
-import type { Waiting } from "../core/waiting.ts";
+import { limit } from "../../core/limits.ts";
+import { type Endpoint, HEALTHY, isClosed, type WaitingFor } from "../../core/model.ts";
+import type { Waiting } from "../../core/waiting.ts";
 
 /**
  * The actor of a `poll` endpoint. Its queue stays in the database, in the order of positions that are given

@@ -1,8 +1,8 @@
-import type { Endpoint } from "../core/model.ts";
-import type { Load } from "../core/waiting.ts";
-import type { Message } from "../destinations/destination.ts";
-import { type SendParts, type Sent, sentMalformed, sign, UNREADABLE } from "./send.ts";
-import { reshape } from "./transformations.ts";
+import type { Endpoint } from "../../core/model.ts";
+import type { Load } from "../../core/waiting.ts";
+import type { Message } from "../../destinations/destination.ts";
+import { type SendParts, type Sent, sentMalformed, sign, UNREADABLE } from "../send.ts";
+import { reshape } from "../transformations.ts";
 
 export type HandOutParts = Pick<SendParts, "ids" | "turnsOf" | "now" | "dated" | "onBroken">;
 

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { limit } from "../../src/core/limits.ts";
-import type { Endpoint } from "../../src/core/model.ts";
-import { PollActor } from "../../src/delivery/poll-actor.ts";
-import { plainEndpoint } from "../kit/endpoint.ts";
+import { limit } from "../../../src/core/limits.ts";
+import type { Endpoint } from "../../../src/core/model.ts";
+import { PollActor } from "../../../src/delivery/polling/poll-actor.ts";
+import { plainEndpoint } from "../../kit/endpoint.ts";
 
 /** An actor over so many parked deliveries, whose writes end when the test says so. */
 class Stage {

@@ -1,19 +1,19 @@
-import { triggerOf } from "../core/delivery.ts";
-import { limit } from "../core/limits.ts";
-import { type Endpoint, HEALTHY } from "../core/model.ts";
-import type { Load, Waiting } from "../core/waiting.ts";
-import type { Settlement } from "./actor-parts.ts";
-import type { Actors } from "./actors.ts";
-import { loadDelivery } from "./load.ts";
-import type { Recorder } from "./recorder.ts";
-import type { Message } from "../destinations/destination.ts";
+import { triggerOf } from "../../core/delivery.ts";
+import { limit } from "../../core/limits.ts";
+import { type Endpoint, HEALTHY } from "../../core/model.ts";
+import type { Load, Waiting } from "../../core/waiting.ts";
+import type { Settlement } from "../actor-parts.ts";
+import type { Actors } from "../actors.ts";
+import { loadDelivery } from "../load.ts";
+import type { Recorder } from "../recorder.ts";
+import type { Message } from "../../destinations/destination.ts";
 import { HeldPolls } from "./held-polls.ts";
 import type { HandOut } from "./hand-out.ts";
-import type { Sent } from "./send.ts";
+import type { Sent } from "../send.ts";
 import type { PollActor } from "./poll-actor.ts";
-import type { Data } from "../store/data.ts";
-import type { StatDelta } from "../store/index/index.ts";
-import { turnsOf } from "../store/project-turns.ts";
+import type { Data } from "../../store/data.ts";
+import type { StatDelta } from "../../store/index/index.ts";
+import { turnsOf } from "../../store/project-turns.ts";
 
 /** What a poller asks for. */
 export interface PollRequest {

@@ -1,9 +1,9 @@
-import type { AttemptError } from "../core/attempt-error.ts";
+import type { AttemptError } from "../../core/attempt-error.ts";
 import { isUtf8 } from "node:buffer";
-import { limit } from "../core/limits.ts";
-import type { AttemptFacts } from "../core/model.ts";
-import { once } from "../core/structures/once.ts";
-import { isCredentialHeader, MASK } from "../destinations/credential-headers.ts";
+import { limit } from "../../core/limits.ts";
+import type { AttemptFacts } from "../../core/model.ts";
+import { once } from "../../core/structures/once.ts";
+import { isCredentialHeader, MASK } from "../../destinations/credential-headers.ts";
 import { LENGTH_MIN, Needles, type Place } from "./needles.ts";
 import { hasEscapes, unescaped } from "./unescaped.ts";
 

@@ -1,12 +1,17 @@
 /** Pages and acknowledgements of a polled endpoint, without the door in front of them. */
 import { expect, spyOn, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { atOnce } from "../../src/core/structures/turn-queue.ts";
-import { limit } from "../../src/core/limits.ts";
-import { type PollRequest, type PollPage, Poller, type PollRefusal } from "../../src/delivery/poller.ts";
-import type { Message } from "../../src/destinations/destination.ts";
-import { Recorder } from "../../src/delivery/recorder.ts";
-import { type Api, startApi } from "../http/log-kit.ts";
+import { atOnce } from "../../../src/core/structures/turn-queue.ts";
+import { limit } from "../../../src/core/limits.ts";
+import {
+  type PollRequest,
+  type PollPage,
+  Poller,
+  type PollRefusal,
+} from "../../../src/delivery/polling/poller.ts";
+import type { Message } from "../../../src/destinations/destination.ts";
+import { Recorder } from "../../../src/delivery/recorder.ts";
+import { type Api, startApi } from "../../http/log-kit.ts";
 
 /** A polled endpoint's key. */
 async function makeOutlet(api: Api, fields: object = {}, token?: string): Promise<number> {

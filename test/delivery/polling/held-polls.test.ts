@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { HeldPolls } from "../../src/delivery/held-polls.ts";
+import { HeldPolls } from "../../../src/delivery/polling/held-polls.ts";
 
 test("whoever has none gets a place of whoever has the most, the oldest, as long as anyone has two", () => {
   const held = new HeldPolls(4);

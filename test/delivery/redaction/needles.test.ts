@@ -1,7 +1,7 @@
 /** All forms of all secrets are found in one pass, of which each place that begins like one costs a try. */
 import { expect, test } from "bun:test";
-import { Needles } from "../../src/delivery/needles.ts";
-import { unescaped } from "../../src/delivery/unescaped.ts";
+import { Needles } from "../../../src/delivery/redaction/needles.ts";
+import { unescaped } from "../../../src/delivery/redaction/unescaped.ts";
 
 const LONG = Array.from({ length: 500 }, (_, at) => String.fromCharCode(33 + ((at * 37) % 90))).join("");
 const SECRETS = ["k9Qz/Rt+Wm4&Lp==77", "\u00ff\u00fe\u00fd\u00fc?>", "%25%41secret", LONG];

@@ -1,7 +1,12 @@
 /** Hiding credentials costs little: how many are looked for, how often they are read, and where. */
 import { expect, test } from "bun:test";
-import { limit } from "../../src/core/limits.ts";
-import { headerSecrets, hideInFacts, hideSecretHeaders, hideSecrets } from "../../src/delivery/redact.ts";
+import { limit } from "../../../src/core/limits.ts";
+import {
+  headerSecrets,
+  hideInFacts,
+  hideSecretHeaders,
+  hideSecrets,
+} from "../../../src/delivery/redaction/redact.ts";
 
 const KEY = "k9Qz/Rt+Wm4&Lp==77";
 const encode = (text: string) => new TextEncoder().encode(text);

@@ -1,10 +1,15 @@
 /** What a server repeats of the credentials that it was sent is hidden before anything is kept. */
-import { limit } from "../../src/core/limits.ts";
+import { limit } from "../../../src/core/limits.ts";
 import { expect, test } from "bun:test";
-import { headerSecrets, hideSecretBytes, hideSecretHeaders, hideSecrets } from "../../src/delivery/redact.ts";
-import { startApp } from "../kit/app.ts";
-import { serviceAccount } from "../destinations/kinds/google.ts";
-import { startReceiver } from "../kit/receiver.ts";
+import {
+  headerSecrets,
+  hideSecretBytes,
+  hideSecretHeaders,
+  hideSecrets,
+} from "../../../src/delivery/redaction/redact.ts";
+import { startApp } from "../../kit/app.ts";
+import { serviceAccount } from "../../destinations/kinds/google.ts";
+import { startReceiver } from "../../kit/receiver.ts";
 
 const TOKEN = 'FwoGZXIv"YXdz/EBYa<D2>&';
 const encode = (text: string) => new TextEncoder().encode(text);

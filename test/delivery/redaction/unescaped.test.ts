@@ -1,6 +1,6 @@
 /** One form for all spellings of a text, and where each of its characters was written. */
 import { expect, test } from "bun:test";
-import { hasEscapes, placeOf, unescaped } from "../../src/delivery/unescaped.ts";
+import { hasEscapes, placeOf, unescaped } from "../../../src/delivery/redaction/unescaped.ts";
 
 const KEY = "a/b+c&d";
 
