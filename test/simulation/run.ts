@@ -36,6 +36,8 @@ const QUIET_TURNS = 100;
 const PROJECTS = 2;
 /** So many in a row. */
 const SLOW_TURNS = 40;
+/** Of so many seeds one has a process that dies while it writes down what was gathered. */
+const CUT_OFF_EACH = 10;
 
 /** One run of the service under chance, from a seed. */
 export class Simulation {
@@ -75,6 +77,8 @@ export class Simulation {
   /** So many turns of the loop are slow from now on. */
   #slowTurns = 0;
   #isStalled = false;
+  /** When the process dies that writes lists and numbers down; null: no sooner than any other. */
+  #cutOff: Rng | null = null;
 
   /** `crashAt`: the one step after which the process dies; without it, chance decides when and how often. */
   constructor(
@@ -83,6 +87,7 @@ export class Simulation {
     readonly crashAt: number | null = null,
   ) {
     this.rng = new Rng(seed);
+    if (seed % CUT_OFF_EACH === 0 && crashAt === null) this.#cutOff = new Rng(seed);
     this.attemptsMax = setBounds(SEEDS_WITH_USUAL_BOUNDS.has(seed) ? null : this.rng);
     this.faults = Object.fromEntries(
       FAULT_NAMES.map((name) => [name, this.rng.chance(0.5)]),
@@ -230,7 +235,7 @@ export class Simulation {
       [2, () => this.replays.wide()],
       [4, () => this.trials.one(changes)],
       [8, () => this.pollers.poll()],
-      [4, () => void this.process.data.index.writeDown()],
+      [4, () => this.#writeDown()],
       [3, () => changes.account({ plan: this.rng.pick(["open", "small"]) })],
       [2, () => changes.account({ suspended: this.rng.chance(0.5) })],
       [4, () => tallyAgrees(this)],
@@ -268,6 +273,12 @@ export class Simulation {
   /** Nobody reaches a process that is still starting. */
   later(ms: number, act: () => void): void {
     this.world.outside(ms, () => this.isUp && act());
+  }
+
+  #writeDown(): void {
+    void this.process.data.index.writeDown();
+    // It goes down in slices, a millisecond or so each.
+    if (this.#cutOff !== null) this.world.outside(this.#cutOff.below(6), () => this.#crash());
   }
 
   /** Often while an attempt of it is under way; now and then the process dies soon after that has ended. */
