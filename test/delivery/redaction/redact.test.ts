@@ -417,13 +417,11 @@ test("what was made of the credentials is hidden too: Google's assertion, and a 
   receiver.at("acc/orders/messages", ({ headers: { authorization = "" } }) =>
     repeat(authorization.replace("SharedKey ", "")),
   );
-  const account = `AccountName=acc;AccountKey=${BASIC};QueueEndpoint=${receiver.url("acc")}`;
+  const secret = `AccountName=acc;AccountKey=${BASIC}`;
+  const account = `DefaultEndpointsProtocol=http;${secret};QueueEndpoint=${receiver.url("acc")}`;
   for (const [kind, config] of [
     ["gcp_pubsub", { project_id: "acme-1", topic: "orders", service_account_json: serviceAccount(token) }],
-    [
-      "azure_storage_queue",
-      { connection_string: `DefaultEndpointsProtocol=http;${account}`, queue: "orders" },
-    ],
+    ["azure_storage_queue", { connection_string: account, queue: "orders" }],
   ] as const) {
     const { id } = await app.live.create("/v1/endpoints", { kind, config });
     const { text, json } = await app.live.post(`/v1/endpoints/${id}/test`);
