@@ -435,8 +435,8 @@ export class EndpointActor<F extends Finding> {
    * until its outcome is on disk: after a crash it is sent again, and those after it must not be there yet.
    */
   #slotsTaken(): number {
-    const { scheduled, recording } = this.#flights;
-    return this.endpoint.ordering === "fifo" ? scheduled + recording : scheduled;
+    const { inSlots, scheduled } = this.#flights;
+    return this.endpoint.ordering === "fifo" ? inSlots : scheduled;
   }
 
   /** When the rate limit lets the next attempt go. */

@@ -53,7 +53,7 @@ export class Flights {
 
   /** Of the queue, and of those by hand that have landed: each holds a shared slot until it is on disk. */
   get inSlots(): number {
-    return this.#flights.size - this.#byHand;
+    return this.scheduled + this.recording;
   }
 
   /** Busy ones that have landed: their outcomes are on their way to the disk. */

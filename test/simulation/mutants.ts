@@ -140,7 +140,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "order is given up while an outcome is on its way to the disk",
     file: "delivery/actor.ts",
-    find: 'return this.endpoint.ordering === "fifo" ? scheduled + recording : scheduled;',
+    find: 'return this.endpoint.ordering === "fifo" ? inSlots : scheduled;',
     put: "return scheduled;",
   },
   {

@@ -86,21 +86,27 @@ async function completeTogether(port: number, text: string, counter: TurnCounter
   for (const socket of sockets) socket.destroy();
 }
 
+/** Many such requests, complete at one instant, are no more work in a turn than it has time for. */
+async function expectByAndBy(text: Parameters<typeof completeTogether>[1]): Promise<void> {
+  const counter = new TurnCounter(SHARE);
+  const parts = new TestParts();
+  parts.turns = counter.turns;
+  parts.beginArrivals = () => counter.turns;
+  await using server = startServer(
+    routesThat(() => counter.work()),
+    parts,
+  );
+  await completeTogether(server.port, text, counter);
+  expect(counter.most).toBeLessThanOrEqual(SHARE);
+}
+
 describe.each([
   ["of ten bytes", 10],
   ["of 60,000 bytes", 60_000],
 ])("bodies %s", (_size, bytes) => {
-  test.each(PATHS)("that are complete at one instant are judged by and by: %s", async (path) => {
-    const counter = new TurnCounter(SHARE);
-    const parts = new TestParts();
-    parts.turns = counter.turns;
-    await using server = startServer(
-      routesThat(() => counter.work()),
-      parts,
-    );
-    await completeTogether(server.port, requestOf(path, bytes), counter);
-    expect(counter.most).toBeLessThanOrEqual(SHARE);
-  });
+  test.each(PATHS)("that are complete at one instant are judged by and by: %s", (path) =>
+    expectByAndBy(requestOf(path, bytes)),
+  );
 });
 
 test.each([
@@ -110,18 +116,9 @@ test.each([
   ["GET", "/opaque"],
   ["POST", "/opaque"],
   ["POST", "/v1/raw"],
-])("requests without a body are judged by and by: %s %s", async (method, path) => {
-  const counter = new TurnCounter(SHARE);
-  const parts = new TestParts();
-  parts.turns = counter.turns;
-  parts.beginArrivals = () => counter.turns;
-  await using server = startServer(
-    routesThat(() => counter.work()),
-    parts,
-  );
-  await completeTogether(server.port, bareRequest(method, path), counter);
-  expect(counter.most).toBeLessThanOrEqual(SHARE);
-});
+])("requests without a body are judged by and by: %s %s", (method, path) =>
+  expectByAndBy(bareRequest(method, path)),
+);
 
 test.each([
   ["with a body", requestOf("/ingest/anything", 1000)],
