@@ -16,32 +16,29 @@ interface Form {
 
 const PLAIN: Omit<Form, "spell"> = { before: 0, after: () => 0 };
 
-/** As text, in base64, and in hexadecimal digits, with spaces or without; in base64 alone or within more. */
+/**
+ * As text, in base64, and in hexadecimal digits, together or with a space or a colon between bytes; in base64
+ * alone or within more.
+ */
 const FORMS: readonly Form[] = [
   { ...PLAIN, spell: (secret, meant) => meant ?? secret },
   { ...PLAIN, spell: (secret, meant) => spacedPlus(Buffer.from(secret, "latin1").toString("base64"), meant) },
-  { ...PLAIN, spell: hexOf },
-  { ...PLAIN, spell: (secret) => hexOf(secret).toUpperCase() },
-  { ...PLAIN, spell: spacedHexOf },
-  { ...PLAIN, spell: (secret) => spacedHexOf(secret).toUpperCase() },
+  ...["", " ", ":"].flatMap(inHexadecimal),
   ...([0, 1, 2] as const).flatMap(within),
 ];
 
-function hexOf(secret: string): string {
-  return Buffer.from(secret, "latin1").toString("hex");
+/** Of small letters, and of large ones. */
+function inHexadecimal(between: string): Form[] {
+  const small = (secret: string) => parted(Buffer.from(secret, "latin1").toString("hex"), between);
+  return [
+    { ...PLAIN, spell: small },
+    { ...PLAIN, spell: (secret) => small(secret).toUpperCase() },
+  ];
 }
 
-function spacedHexOf(secret: string): string {
-  const digits = Buffer.from(hexOf(secret), "latin1");
-  const spaced = new Uint8Array(secret.length * 3 - 1).fill(SPACE);
-  for (let at = 0; at < secret.length; at++) {
-    spaced[at * 3] = digits[at * 2] ?? SPACE;
-    spaced[at * 3 + 1] = digits[at * 2 + 1] ?? SPACE;
-  }
-  return Buffer.from(spaced.buffer).toString("latin1");
+function parted(digits: string, between: string): string {
+  return between === "" ? digits : digits.replaceAll(/..(?=.)/g, `$&${between}`);
 }
-
-const SPACE = 0x20;
 
 /** A form of a web page writes a space as `+`, so that both are one where escapes are resolved. */
 function spacedPlus(base64: string, meant: string | null): string {

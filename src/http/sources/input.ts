@@ -123,8 +123,13 @@ function readSigningSecret(
 function addSecretFault(pointer: string, secret: string | null, provider: Provider, faults: Fault[]): void {
   if (secret === null) return;
   const isTaken = provider.fields.some(({ name }) => name === "signing_secret");
-  const detail = isTaken ? provider.checkSecret(secret) : `${provider.name} takes no signing_secret.`;
+  const detail = isTaken ? faultOfSecret(secret, provider) : `${provider.name} takes no signing_secret.`;
   if (detail !== null) faults.push({ pointer, detail });
+}
+
+/** The mask is no secret: whoever asks has put in its place what it stands for. */
+function faultOfSecret(secret: string, provider: Provider): string | null {
+  return secret === MASK ? `${MASK} stands for the secret that is stored.` : provider.checkSecret(secret);
 }
 
 /** What a rotation changes. Throws 422 where the provider issues the secret and none is given. */

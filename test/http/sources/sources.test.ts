@@ -348,6 +348,7 @@ describe("rotating", () => {
   test("a provider that issues the secret needs the new one", async () => {
     const { id } = await createSource(app, "stripe", { signing_secret: "whsec_a" });
     expectFault(await rotate(id), "/signing_secret");
+    expectFault(await rotate(id, { signing_secret: "***" }), "/signing_secret");
     expect((await rotate(id, { signing_secret: "whsec_b" })).status).toBe(200);
   });
 
