@@ -25,7 +25,7 @@ export const newBatchShape = Type.Object(
 );
 
 /**
- * The events of a batch, in order. `charge` is told their number before a fault of their fields is. Rejects
+ * The events of a batch, in order. `charge` is told their number before they are parsed. Rejects
  * with 400, 422 with the faults of all events, and 413 where one event is larger than an event may be.
  */
 export async function readBatch(
@@ -37,6 +37,7 @@ export async function readBatch(
   const text = decodeJson(bytes);
   const { rest, elements, superseded } = await cut(text, turns);
   requireWhole(rest, [...superseded, ...elements], bytes);
+  charge(elements.length);
   await parseAll(text, superseded, bytes, turns, () => {});
   const faults: Fault[] = [];
   const events: Incoming[] = [];
@@ -45,7 +46,6 @@ export async function readBatch(
     const event = readFields(value, `/events/${at}`, now, faults);
     if (event !== null) events.push(event);
   });
-  charge(elements.length);
   if (faults.length > 0) throw invalidAll(faults);
   for (const [at, { start, end }] of elements.entries()) {
     await turns.giveWay();

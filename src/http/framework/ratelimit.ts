@@ -12,20 +12,29 @@ export interface Allowance {
   retryAfterSeconds: number;
 }
 
-/** Takes `cost` tokens, or none where there are fewer. */
+/**
+ * Takes `cost` tokens, or none where there are fewer: then what the same request has `taken` before goes
+ * back, so that what is refused costs nothing.
+ */
 export function takeFrom(
   bucket: TokenBucket,
-  { perSecond, burst, cost, now }: { perSecond: number; burst: number; cost: number; now: number },
+  {
+    perSecond,
+    burst,
+    cost,
+    now,
+    taken = 0,
+  }: { perSecond: number; burst: number; cost: number; now: number; taken?: number },
 ): Allowance {
   const filled = bucket.fill(perSecond, burst, now);
   const isGranted = filled >= cost;
-  if (isGranted) bucket.take(cost);
-  const left = isGranted ? filled - cost : filled;
+  bucket.take(isGranted ? cost : -taken);
+  const left = isGranted ? filled - cost : filled + taken;
   return {
     isGranted,
     remaining: Math.floor(left),
     resetSeconds: Math.ceil((burst - left) / perSecond),
-    retryAfterSeconds: Math.max(1, Math.ceil((cost - left) / perSecond)),
+    retryAfterSeconds: Math.max(1, Math.ceil((cost + taken - left) / perSecond)),
   };
 }
 
@@ -45,10 +54,10 @@ export class TokenBuckets {
     return this.buckets.size;
   }
 
-  /** Takes `cost` tokens at `now` (ms), or none where there are fewer. */
-  take(key: string, cost: number, now: number): Allowance {
+  /** As `takeFrom`; `now` in ms. */
+  take(key: string, cost: number, now: number, taken = 0): Allowance {
     const bucket = this.buckets.get(key) ?? this.open(key, now);
-    return takeFrom(bucket, { perSecond: this.perSecond, burst: this.perSecond, cost, now });
+    return takeFrom(bucket, { perSecond: this.perSecond, burst: this.perSecond, cost, now, taken });
   }
 
   private open(key: string, now: number): TokenBucket {

@@ -188,7 +188,7 @@ export class RequestHandler implements RequestContext {
     if (buckets.perSecond === 0) return;
     const key =
       budget === "publish" ? `project:${this.caller.projectId}` : `${this.caller.kind}:${this.caller.id}`;
-    this.allowance = buckets.take(key, cost, this.shared.parts.now());
+    this.allowance = buckets.take(key, cost, this.shared.parts.now(), this.charged);
     this.charged += cost;
     if (!this.allowance.isGranted) throw rateLimited(buckets.perSecond, this.charged, this.allowance);
   }

@@ -139,8 +139,15 @@ describe("a batch", () => {
     expect(headersOf(await publish(server, 60))[0]).toBe('"publish";r=40;t=1');
     const refused = await publish(server, 60);
     expectProblem(refused, 429, "rate_limited");
-    expect(refused.headers.get("ratelimit")).toBe('"publish";r=39;t=1');
-    expect((await publish(server, 39)).status).toBe(200);
+    expect(refused.headers.get("ratelimit")).toBe('"publish";r=40;t=1');
+    expect((await publish(server, 40)).status).toBe(200);
+  });
+
+  test("that is refused costs nothing, however often it is sent", async () => {
+    await using server = startLimited(100, 1);
+    await publish(server, 60);
+    for (let n = 0; n < 50; n++) expect((await publish(server, 60)).status).toBe(429);
+    expect((await publish(server, 40)).status).toBe(200);
   });
 
   test("above the whole budget is told to split itself", async () => {
