@@ -69,8 +69,8 @@ export interface AttemptStart {
   delivery: Pick<Delivery, "status" | "step" | "due">;
   /** Health at the start: whether this was the probe of an endpoint that backs off. */
   probe: boolean;
-  /** The endpoint has another destination since: what the earlier one says of itself counts no more. */
-  moved: boolean;
+  /** The endpoint has another destination since, or was opened again: what is said of it counts no more. */
+  isOutdated: boolean;
   schedule: readonly number[];
 }
 
@@ -121,21 +121,21 @@ function heldBack(start: AttemptStart, finding: Finding, at: Moment): DeliveryCh
 
 /**
  * Until when a `retry-after` holds that is meant for this delivery alone: that of an answer which slows no
- * endpoint down. 0 where there is none, or another destination said so.
+ * endpoint down. 0 where there is none, or it is outdated.
  */
-function ownRetryAt({ moved }: AttemptStart, { slows, retryAfterMs }: Finding, { now }: Moment): number {
-  return moved || slows || retryAfterMs === null ? 0 : now + retryAfterMs;
+function ownRetryAt({ isOutdated }: AttemptStart, { slows, retryAfterMs }: Finding, { now }: Moment): number {
+  return isOutdated || slows || retryAfterMs === null ? 0 : now + retryAfterMs;
 }
 
 /** Why a delivery is dead by this finding alone, whatever its schedule says. */
-function deadReasonOf({ outcome, saysGone }: Finding, { moved }: AttemptStart): DeadReason | null {
+function deadReasonOf({ outcome, saysGone }: Finding, { isOutdated }: AttemptStart): DeadReason | null {
   if (outcome === "blocked" || outcome === "malformed") return outcome;
-  return saysGone && !moved ? "gone" : null;
+  return saysGone && !isOutdated ? "gone" : null;
 }
 
 /** The endpoint's health after an attempt. */
 export function healthAfter(health: Health, start: AttemptStart, finding: Finding, at: Moment): Health {
-  if (start.moved || finding.outcome === "malformed") return health;
+  if (start.isOutdated || finding.outcome === "malformed") return health;
   if (finding.outcome === "delivered") return recovered(health, at.now);
   const slowed = finding.slows ? slowedDown(health, finding.retryAfterMs, at.now) : health;
   return isExtra(start.trigger) ? slowed : failedOnce(slowed, start.probe, at.now);

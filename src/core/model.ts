@@ -223,6 +223,11 @@ export function isOpenedAgain(
   return before.status !== "active" && status === "active";
 }
 
+/** True where what it answered before says nothing of it any more. */
+export function startsAfresh(before: Endpoint, now: Endpoint): boolean {
+  return !isSameDestination(before, now) || isOpenedAgain(before, now);
+}
+
 /** The one value of a healthy endpoint: it is told by identity. */
 export const HEALTHY: Health = {
   failuresInRow: 0,

@@ -14,8 +14,7 @@ import {
   HEALTHY,
   type Health,
   isClosed,
-  isOpenedAgain,
-  isSameDestination,
+  startsAfresh,
   type Trigger,
   type WaitingFor,
 } from "../core/model.ts";
@@ -84,8 +83,11 @@ export class EndpointActor<F extends Finding> {
   readonly #flights = new Flights();
   readonly #backlog: Backlog;
   readonly #rate: TokenBucket;
-  /** Grows with each change of the destination: what an earlier one answers says nothing of this one. */
-  #destination = 0;
+  /**
+   * Grows where the endpoint gets another destination or is opened again: what attempts find out that began
+   * before says nothing of it.
+   */
+  #epoch = 0;
   /** Until then nothing starts, as there was no file left for a socket. */
   #shortUntil = 0;
 
@@ -171,11 +173,10 @@ export class EndpointActor<F extends Finding> {
 
   /** What `Endpoints.announce` tells, after each fsync: used from the next attempt on. */
   update(endpoint: Endpoint): void {
-    const moved = !isSameDestination(this.endpoint, endpoint);
-    const startsAfresh = moved || isOpenedAgain(this.endpoint, endpoint);
+    const isAfresh = startsAfresh(this.endpoint, endpoint);
     this.endpoint = endpoint;
-    if (moved) this.#destination++;
-    if (startsAfresh) this.health = HEALTHY;
+    if (isAfresh) this.#epoch++;
+    if (isAfresh) this.health = HEALTHY;
     this.#backlog.follow(endpoint);
     // What is under way is cancelled like what waits; where it arrives nevertheless, it counts as delivered.
     if (endpoint.status === "deleted") {
@@ -188,6 +189,7 @@ export class EndpointActor<F extends Finding> {
 
   /** Somebody says that it may be tried again: it neither backs off nor is slowed down any more. */
   clearWaits(): void {
+    this.#epoch++;
     this.health = withoutWaits(this.health);
     this.#goOn();
   }
@@ -286,7 +288,7 @@ export class EndpointActor<F extends Finding> {
 
   /**
    * What closed it is recorded. By now its row says that it is disabled (`update`), or never will, as the
-   * endpoint has moved.
+   * endpoint has moved or was opened again.
    */
   #leaveClosing(): void {
     if (this.#state.mode !== "closing") return;
@@ -472,7 +474,7 @@ export class EndpointActor<F extends Finding> {
     const { id } = load.delivery;
     const byHand = asker !== null;
     const probe = !byHand && this.health.backoffLevel > 0;
-    const flight = this.#flights.begin({ id, trigger, byHand, probe, destination: this.#destination });
+    const flight = this.#flights.begin({ id, trigger, byHand, probe, epoch: this.#epoch });
     void this.#fly(flight, load, asker);
   }
 
@@ -509,16 +511,16 @@ export class EndpointActor<F extends Finding> {
 
   /** What the attempt means: the delivery's next state, and the endpoint's. */
   #conclude(flight: Flight, load: Load, sent: F): Settlement<F> {
-    const { trigger, probe } = flight;
+    const { trigger } = flight;
     const { delivery } = load;
     const at = { now: this.parts.clock.now(), random: this.parts.random() };
-    const moved = flight.destination !== this.#destination;
-    const start: AttemptStart = { trigger, probe, moved, delivery, schedule: this.#scheduleOf(delivery) };
+    const isOutdated = flight.epoch !== this.#epoch;
+    const start: AttemptStart = { ...flight, isOutdated, delivery, schedule: this.#scheduleOf(delivery) };
     const { endpoint, health: before } = this;
     const health = (this.health = healthAfter(before, start, sent, at));
     const change = deliveryAfter(start, sent, at);
     const isClosing = this.#state.mode === "closing" || isClosed(this.endpoint);
-    const disable = isClosing || moved ? null : disabledBy(sent, health, at.now);
+    const disable = isClosing || isOutdated ? null : disabledBy(sent, health, at.now);
     if (disable && this.#state.mode !== "stopped")
       this.#enter({ mode: "closing", isEnding: isEnding(this.#state) });
     // Where order is kept, it stays the first of its queue.

@@ -10,8 +10,8 @@ export interface Flight {
   readonly trigger: Trigger;
   /** An endpoint that backs off is given one attempt at a time: this is it. */
   readonly probe: boolean;
-  /** Which of the endpoint's destinations it goes to. */
-  readonly destination: number;
+  /** That of the endpoint as it began. */
+  readonly epoch: number;
   /** Somebody asked for this attempt and waits for it: it takes none of the endpoint's own slots. */
   readonly byHand: boolean;
   /** The answer is there, and the outcome on its way to the disk: it is in flight no more. */

@@ -1,6 +1,6 @@
 import { ATTEMPT_ERROR_CODES } from "../core/attempt-error.ts";
 import { gateOf, isMetered, isTest } from "../core/delivery.ts";
-import { type Delivery, type Endpoint, isOpenedAgain } from "../core/model.ts";
+import { type Delivery, type Endpoint, startsAfresh } from "../core/model.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 import type { Data } from "../store/data.ts";
 import type { Recorded, Settlement } from "./actor-parts.ts";
@@ -130,16 +130,13 @@ export class Recorder {
 
   /** Inside the write. False where it leads somewhere else by now, or was resumed or enabled meanwhile. */
   #isHealthOf(endpoint: Endpoint): boolean {
-    const { endpoints } = this.data;
-    const current = endpoints.current(endpoint.id);
-    return current !== undefined && !isOpenedAgain(endpoint, current) && endpoints.leadsTo(endpoint);
+    const current = this.data.endpoints.current(endpoint.id);
+    return current !== undefined && !startsAfresh(endpoint, current);
   }
 
-  /**
-   * Inside the write. Null where nothing is to be disabled, also as the endpoint leads somewhere else by now.
-   */
+  /** Inside the write. Null where nothing is to be disabled, also as the attempt is outdated by now. */
   #disable({ endpoint, disable }: Settlement<Sent>): Endpoint | null {
-    if (disable === null || !this.data.endpoints.leadsTo(endpoint)) return null;
+    if (disable === null || !this.#isHealthOf(endpoint)) return null;
     return this.data.endpoints.update(endpoint.id, () => ({ status: "disabled", disabledReason: disable }));
   }
 

@@ -24,7 +24,7 @@ const first: AttemptStart = {
   trigger: "publish",
   delivery: { status: "pending", step: 0, due: now },
   probe: false,
-  moved: false,
+  isOutdated: false,
   schedule: DEFAULT_SCHEDULE,
 };
 const ok: Finding = { outcome: "delivered", saysGone: false, slows: false, retryAfterMs: null };
@@ -106,8 +106,8 @@ describe("retry-after", () => {
   });
 
   test("of an earlier destination counts for nothing", () => {
-    const moved = { ...first, moved: true };
-    expect(deliveryAfter(moved, status(500, 60_000), at)?.due).toBe(now + 5000);
+    const outdated = { ...first, isOutdated: true };
+    expect(deliveryAfter(outdated, status(500, 60_000), at)?.due).toBe(now + 5000);
   });
 });
 
@@ -154,7 +154,7 @@ describe("a delivery after an attempt", () => {
     });
     // It slows down its endpoint, whose health holds all that waits.
     expect(deliveryAfter(manual, status(503, 9000), at)).toBeNull();
-    expect(deliveryAfter({ ...manual, moved: true }, status(500, 9000), at)).toBeNull();
+    expect(deliveryAfter({ ...manual, isOutdated: true }, status(500, 9000), at)).toBeNull();
     const dead: AttemptStart = { ...manual, delivery: { status: "dead", step: 3, due: null } };
     expect(deliveryAfter(dead, status(500, 9000), at)).toBeNull();
   });

@@ -6,18 +6,61 @@ import { ActorStage } from "../kit/actor-stage.ts";
 
 const LATER_MS = 10_000;
 
-/** Disabled, and enabled while a slice is on its way; then one of two attempts under way is answered 410. */
-async function goneWhileEnding(): Promise<ActorStage> {
+/** Disabled, and enabled while a slice is on its way and an attempt under way. */
+function openedWhileEnding(): ActorStage {
   const stage = new ActorStage();
   stage.change({ maxConcurrency: 2 });
-  stage.deliver();
   stage.deliver();
   stage.deliver(LATER_MS);
   stage.change({ status: "disabled", disabledReason: "failing" });
   stage.change({ status: "active", disabledReason: null });
-  await stage.answer(410);
   return stage;
 }
+
+/** Then an attempt by hand is answered 410. */
+async function goneWhileEnding(): Promise<ActorStage> {
+  const stage = openedWhileEnding();
+  stage.deliver(LATER_MS);
+  stage.byHand(3);
+  stage.flying.pop()?.(410);
+  await nextTurn();
+  return stage;
+}
+
+test.each([
+  ["enabled", { status: "disabled" }],
+  ["resumed", { status: "paused" }],
+] as const)(
+  "what an attempt is told that began before the endpoint was %s closes and slows nothing",
+  async (_, change) => {
+    for (const status of [410, 503]) {
+      const stage = new ActorStage();
+      stage.change({ maxConcurrency: 2 });
+      stage.deliver();
+      stage.change(change);
+      stage.change({ status: "active" });
+      stage.deliver();
+      await stage.answer(status);
+      stage.deliver();
+      const [{ settlement } = {}] = stage.recording;
+      expect([settlement?.disable, settlement?.healthChanged]).toEqual([null, false]);
+      expect([settlement?.change?.status, stage.actor.mode, stage.flying.length]).toEqual([
+        "retrying",
+        "sending",
+        2,
+      ]);
+    }
+  },
+);
+
+test("nor where it neither slept nor was closed, and its waits were ended", async () => {
+  const stage = new ActorStage();
+  stage.deliver();
+  stage.actor.clearWaits();
+  await stage.answer(503);
+  stage.deliver();
+  expect([stage.actor.mode, stage.flying.length]).toEqual(["sending", 1]);
+});
 
 test("closing outlasts a slice that is on its way since the endpoint was disabled before", async () => {
   const stage = await goneWhileEnding();

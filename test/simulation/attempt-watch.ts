@@ -17,6 +17,11 @@ const LOST_BY_JUMPS_MS = 120_000;
 
 /** What must hold whenever an attempt begins; and a number that tells one course of events from another. */
 export class AttemptWatch {
+  /** Endpoints that answered 410 to an attempt which began after they were last moved, enabled or resumed. */
+  readonly gone = new Set<number>();
+  /** So many attempts had begun when the endpoint was last moved, enabled or resumed. */
+  readonly #openedAfter = new Map<number, number>();
+  #begun = 0;
   /** No attempt before this instant of the monotonic clock, by what the endpoint answered. */
   readonly #gates = new Map<number, number>();
   /** No attempt of this delivery before this instant of the monotonic clock, by its schedule. */
@@ -24,8 +29,8 @@ export class AttemptWatch {
   readonly #inFlight = new Map<number, number>();
   /** The last scheduled attempt of each endpoint that came to its end in this life. */
   readonly #lastEnded = new Map<number, { id: number; number: number }>();
-  /** Deliveries with an attempt under way. */
-  readonly #busy = new Set<number>();
+  /** Deliveries with an attempt under way: how many began before it. */
+  readonly #busy = new Map<number, number>();
   /** Those, and others whose outcome is on its way to the disk, and the bytes of their bodies. */
   readonly #slots = new Map<number, { endpointId: number; bytes: number }>();
   /** Those of the busy that somebody asked for. */
@@ -96,7 +101,7 @@ export class AttemptWatch {
 
   /** A delivery of which an attempt is under way, if there is one. */
   someBusy(rng: Rng): number | null {
-    return this.#busy.size === 0 ? null : rng.pick([...this.#busy]);
+    return this.#busy.size === 0 ? null : rng.pick([...this.#busy.keys()]);
   }
 
   /** When the next attempt of it ends, in this life. */
@@ -118,6 +123,7 @@ export class AttemptWatch {
   openGate(endpointId: number, tell: () => void): void {
     this.willOpenGate(endpointId);
     this.#gates.delete(endpointId);
+    this.#openedAfter.set(endpointId, this.#begun);
     tell();
     this.#requireSchedule(endpointId);
   }
@@ -174,7 +180,7 @@ export class AttemptWatch {
     if (run.erasures.asked.erased.has(load.delivery.eventId))
       run.violate("an attempt started of an event that was erased");
     run.receivers.secrets.set(run.process.data.ids.encode("msg", id), this.#validSecrets(endpoint.id));
-    this.#busy.add(id);
+    this.#busy.set(id, this.#begun++);
     this.#slots.set(id, { endpointId: endpoint.id, bytes: load.body.length });
     run.plan.onStart(load);
     const now = run.process.data.endpoints.getAnyway(endpoint.id);
@@ -235,8 +241,11 @@ export class AttemptWatch {
     const { id, attemptCount } = load.delivery;
     const mark = id + (sent?.statusCode ?? 7) + Math.floor(run.world.monotonic);
     this.#hash = (Math.imul(this.#hash, 31) + mark) | 0;
+    const begun = this.#busy.get(id) ?? 0;
+    const isOutdated = begun < (this.#openedAfter.get(endpoint.id) ?? 0);
     this.#busy.delete(id);
     this.#byHand.delete(id);
+    if (sent?.statusCode === 410 && !isOutdated) this.gone.add(endpoint.id);
     run.plan.onEnd(load);
     this.#onceEnded.get(id)?.();
     this.#onceEnded.delete(id);
@@ -255,9 +264,10 @@ export class AttemptWatch {
     const { generation } = load.delivery;
     const until = run.world.monotonic + (wait ?? 0) * 1000 * LEAST_JITTER;
     this.#waits.set(id, { generation, number: attemptCount + 1, until });
-    if (!SLOWING.includes(sent.statusCode ?? 0)) return;
+    if (!SLOWING.includes(sent.statusCode ?? 0) || isOutdated) return;
     // What an earlier destination answers says nothing of this one.
-    if (!run.process.data.endpoints.leadsTo(endpoint)) return;
+    const current = run.process.data.endpoints.current(endpoint.id);
+    if (current === undefined || !isSameDestination(current, endpoint)) return;
     const { monotonic } = run.world;
     const gate = monotonic + (sent.retryAfterMs ?? 1000);
     this.#gates.set(endpoint.id, Math.max(this.#gates.get(endpoint.id) ?? 0, gate));

@@ -59,13 +59,19 @@ export const BY_HAND_MUTANTS: readonly Mutant[] = [
   {
     name: "a test is sent to the address that its endpoint left while it was written",
     file: "delivery/actor.ts",
-    find: "    this.endpoint = endpoint;\n    if (moved)",
-    put: "    this.endpoint = moved && this.#flights.taken > this.#flights.inFlight ? { ...endpoint, config: this.endpoint.config } : endpoint;\n    if (moved)",
+    find: "    this.endpoint = endpoint;\n    if (isAfresh)",
+    put: "    this.endpoint = isAfresh && this.#flights.taken > this.#flights.inFlight ? { ...endpoint, config: this.endpoint.config } : endpoint;\n    if (isAfresh)",
+  },
+  {
+    name: "an answer to what began before an endpoint was enabled or resumed closes or slows it again",
+    file: "delivery/actor.ts",
+    find: "    this.endpoint = endpoint;\n    if (isAfresh) this.#epoch++;",
+    put: "    const isOpened = this.endpoint.status !== 'active';\n    this.endpoint = endpoint;\n    if (isAfresh && !isOpened) this.#epoch++;",
   },
   {
     name: "what an earlier address answered to a test slows the one of now down",
     file: "core/delivery.ts",
-    find: 'if (start.moved || finding.outcome === "malformed") return health;',
-    put: 'if ((start.moved && !isExtra(start.trigger)) || finding.outcome === "malformed") return health;',
+    find: 'if (start.isOutdated || finding.outcome === "malformed") return health;',
+    put: 'if ((start.isOutdated && !isExtra(start.trigger)) || finding.outcome === "malformed") return health;',
   },
 ];

@@ -154,6 +154,7 @@ export class Changes {
     });
     void written.then((made) => {
       if (!made) return;
+      if (made.status !== "disabled") this.run.watch.gone.delete(id);
       this.run.watch.openGate(id, () => data.endpoints.announce(made));
     }, this.run.refused);
   }
@@ -167,6 +168,20 @@ export class Changes {
     if (rng.chance(0.5)) this.pause(id);
     const act = () => (rng.chance(0.5) ? this.resume(id) : this.clearWaits(id));
     watch.onceEnded(busy, () => this.run.afterMicrotasks(rng.below(12), act));
+  }
+
+  /** An endpoint is opened again, while a receiver that was asked before is about to say that it is gone. */
+  openBesideGone(): void {
+    const { process, receivers, rng, watch } = this.run;
+    const busy = watch.someBusy(rng);
+    const id = busy === null ? undefined : process.data.deliveries.get(busy)?.endpointId;
+    const endpoint = id === undefined ? undefined : process.data.endpoints.get(id);
+    if (id === undefined || endpoint === undefined || isPolled(endpoint.kind)) return;
+    receivers.goneNext(pathOf(endpoint), () => {});
+    const isPause = rng.chance(0.5);
+    if (isPause) this.pause(id);
+    else this.disable(id);
+    this.run.later(1 + rng.below(5), () => (isPause ? this.resume(id) : this.enable(id)));
   }
 
   clearWaits(id = this.run.rng.pick(this.run.endpoints)): void {

@@ -8,7 +8,7 @@ import { entriesOf } from "../kit/entries.ts";
 import type { Seen } from "./receivers.ts";
 import type { Simulation } from "./run.ts";
 import { NOTE_KINDS } from "../../src/store/log/notes.ts";
-import { pathOf, wantsType } from "./scenario.ts";
+import { wantsType } from "./scenario.ts";
 
 const HANDED_OUT = OUTCOMES.indexOf("handed_out");
 const DAY_MS = 86_400_000;
@@ -144,14 +144,12 @@ function oneForEach(run: Simulation, deliveries: readonly DeliveryRow[]): void {
   }
 }
 
-/** A 410 disables the endpoint whose address gave it. */
+/** A 410 disables the endpoint whose address gave it, and that nobody opened again since it was asked for. */
 function onlyTodaysDestinationDisables(run: Simulation): void {
   for (const id of run.endpoints) {
     const endpoint = run.process.data.endpoints.get(id);
     if (endpoint?.status !== "disabled" || endpoint.disabledReason !== "gone") continue;
-    const answers = run.receivers.seen.get(pathOf(endpoint)) ?? [];
-    if (!answers.some(({ answer }) => answer === 410))
-      run.violate("an endpoint is disabled by what an earlier address answered");
+    if (!run.watch.gone.has(id)) run.violate("an endpoint is disabled by what was answered before");
   }
 }
 

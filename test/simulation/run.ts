@@ -221,6 +221,7 @@ export class Simulation {
       [3, () => changes.move()],
       [2, () => changes.clearWaits()],
       [2, () => changes.resumeBesideOutcome()],
+      [2, () => changes.openBesideGone()],
       [2, () => changes.reorder()],
       [4, () => changes.keepOrder()],
       [2, () => changes.createLate()],

@@ -3,7 +3,7 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Cipher } from "../../core/cipher.ts";
 import { keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
-import { type Endpoint, type EndpointSecrets, isSameDestination } from "../../core/model.ts";
+import { type Endpoint, type EndpointSecrets } from "../../core/model.ts";
 import { bound } from "../bound.ts";
 import { endpoint as table } from "../schema.ts";
 import { type ReadonlyShelf, Shelves } from "../../core/structures/shelf.ts";
@@ -113,12 +113,6 @@ export class Endpoints {
    */
   current(id: number): Endpoint | undefined {
     return this.#changing.has(id) ? this.#pending(id) : this.#all.get(id);
-  }
-
-  /** Inside a write: true where it still leads where it led when this one was read. */
-  leadsTo(endpoint: Endpoint): boolean {
-    const current = this.current(endpoint.id);
-    return current !== undefined && isSameDestination(current, endpoint);
   }
 
   /** Inside a write; `announce` afterwards. */
