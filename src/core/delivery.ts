@@ -2,6 +2,7 @@ import { limit } from "./limits.ts";
 import {
   type DeadReason,
   type Delivery,
+  type DisabledReason,
   type DeliveryStatus,
   type Endpoint,
   HEALTHY,
@@ -189,16 +190,30 @@ function failedOnce(health: Health, probe: boolean, now: number): Health {
 }
 
 /**
- * Why an endpoint is disabled by this attempt: a 410 at once, or five days of failures without one success.
+ * Why an endpoint is disabled by this attempt: a 410 at once, or a failure that counts after five days
+ * without one success. `hasFailed`: `hasFailedTooLong` of its health after the attempt.
  */
-export function disabledBy(finding: Finding, health: Health, now: number): "gone" | "failing" | null {
+export function disabledBy(
+  finding: Finding,
+  trigger: Trigger,
+  hasFailed: () => boolean,
+): DisabledReason | null {
   if (finding.saysGone) return "gone";
-  return hasFailedTooLong(health, now) ? "failing" : null;
+  const counts = finding.outcome !== "malformed" && !isExtra(trigger);
+  return counts && hasFailed() ? "failing" : null;
 }
 
-/** Whether an endpoint has failed for so long, without one success, that nobody seems to listen. */
-export function hasFailedTooLong({ failingSince }: Pick<Health, "failingSince">, now: number): boolean {
-  return failingSince !== null && failingSince <= failedTooLongSince(now);
+/**
+ * Whether an endpoint has failed for so long, without one success, that nobody seems to listen. `countsFrom`:
+ * the instant from which the time since another one counts (Actors.countsFrom).
+ */
+export function hasFailedTooLong(
+  { failingSince }: Pick<Health, "failingSince">,
+  now: number,
+  countsFrom: (at: number) => number,
+): boolean {
+  const until = failedTooLongSince(now);
+  return failingSince !== null && failingSince <= until && countsFrom(failingSince) <= until;
 }
 
 /** Who has failed since then, or longer, has failed for too long. */

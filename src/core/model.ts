@@ -84,6 +84,11 @@ export interface Account {
   name: string;
   plan: string;
   suspended: boolean;
+  /**
+   * By the steady clock: when something last ended that had held back all of it: a suspension, or a plan
+   * without room.
+   */
+  openedAt: number;
 }
 
 export interface Project {
@@ -148,6 +153,11 @@ export interface Endpoint {
   metadata: Readonly<Record<string, unknown>>;
   status: EndpointStatus;
   disabledReason: DisabledReason | null;
+  /**
+   * By the steady clock: when what waits for it was last let go: a pause ended, or its account's plan had
+   * room again.
+   */
+  openedAt: number;
   updatedAt: number;
 }
 

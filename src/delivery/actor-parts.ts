@@ -104,6 +104,8 @@ export interface ActorParts<F extends Finding> {
   canRecord(): boolean;
   /** True where the account is suspended: nothing of it is sent, whatever its endpoints say. */
   isSuspended(projectId: number): boolean;
+  /** Whether an endpoint has failed for too long, by its health after an attempt. */
+  hasFailedTooLong(endpoint: Endpoint, health: Health): boolean;
   /** Goes on without anybody who waits; a failure is told. */
   unattended(work: string, running: Promise<unknown>): void;
 }

@@ -126,9 +126,7 @@ export class EndpointActor<F extends Finding> {
   get nextDue(): number | null {
     const { mode } = this.#state;
     const isSending = mode === "waiting" || mode === "blocked" || mode === "sending";
-    return isSending && !this.parts.isSuspended(this.endpoint.projectId)
-      ? (this.#backlog.head?.due ?? null)
-      : null;
+    return isSending && !this.#isSuspended() ? (this.#backlog.head?.due ?? null) : null;
   }
 
   /** True where nothing waits and nothing is busy. */
@@ -520,7 +518,8 @@ export class EndpointActor<F extends Finding> {
     const health = (this.health = healthAfter(before, start, sent, at));
     const change = deliveryAfter(start, sent, at);
     const isClosing = this.#state.mode === "closing" || isClosed(this.endpoint);
-    const disable = isClosing || isOutdated ? null : disabledBy(sent, health, at.now);
+    const hasFailed = () => this.parts.hasFailedTooLong(this.endpoint, health);
+    const disable = isClosing || isOutdated ? null : disabledBy(sent, trigger, hasFailed);
     if (disable && this.#state.mode !== "stopped")
       this.#enter({ mode: "closing", isEnding: isEnding(this.#state) });
     // Where order is kept, it stays the first of its queue.

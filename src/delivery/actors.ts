@@ -1,4 +1,4 @@
-import { gateOf, isTest } from "../core/delivery.ts";
+import { gateOf, hasFailedTooLong, isTest } from "../core/delivery.ts";
 import type { Load, Waiting } from "../core/waiting.ts";
 import { limit } from "../core/limits.ts";
 import { type Pieces, piecewise } from "../core/structures/turn-queue.ts";
@@ -136,6 +136,7 @@ export class Actors {
       isTurnOver: () => this.data.store.turns.isOver,
       canRecord: () => this.data.store.writable,
       isSuspended: (projectId) => this.data.tenants.isSuspended(projectId),
+      hasFailedTooLong: (endpoint, health) => this.hasFailedTooLong(endpoint, health),
       unattended: (work, running) => this.data.store.unattended(work, running),
     };
   }
@@ -287,11 +288,29 @@ export class Actors {
   }
 
   /**
-   * True where nothing of the endpoint waits or is under way; one without an actor has had nothing since
-   * the start.
+   * True where nothing of the endpoint waits, for its account's plan neither, or is under way; one without an
+   * actor has had nothing else since the start.
    */
   isIdle(endpointId: number): boolean {
-    return this.dispatcher.waitingOf(endpointId) === 0 && (this.#actors.get(endpointId)?.isQuiet ?? true);
+    if (this.dispatcher.waitingOf(endpointId) > 0) return false;
+    const isQuiet = this.#actors.get(endpointId)?.isQuiet ?? true;
+    return isQuiet && this.data.deliveries.awaitingAt(endpointId, 1).length === 0;
+  }
+
+  /**
+   * The instant from which the time since `at` counts for an endpoint: not what passed while the service held
+   * back all that is its own.
+   */
+  countsFrom({ projectId, openedAt }: Endpoint, at: number): number {
+    return Math.max(at, openedAt, this.data.tenants.openedAt(projectId));
+  }
+
+  /** Whether it has failed for five days without a success, in which something could be sent to it. */
+  hasFailedTooLong(endpoint: Endpoint, health = this.#healthOf(endpoint.id)): boolean {
+    return hasFailedTooLong(health, this.clock.now(), (at) => {
+      const roomSince = this.clock.fromWall(this.data.meter.roomSince(endpoint.projectId));
+      return this.countsFrom(endpoint, Math.max(at, roomSince));
+    });
   }
 
   /** Deliveries that the endpoint's actor has in memory; none of a polled one. */

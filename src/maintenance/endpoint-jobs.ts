@@ -1,4 +1,4 @@
-import { failedTooLongSince, hasFailedTooLong } from "../core/delivery.ts";
+import { failedTooLongSince } from "../core/delivery.ts";
 import type { Endpoint, Source } from "../core/model.ts";
 import { piecewise, type Turns } from "../core/structures/turn-queue.ts";
 import type { Actors } from "../delivery/actors.ts";
@@ -69,16 +69,21 @@ function withoutOld(at: number): (current: Source) => Partial<Source> {
 
 /**
  * Disables endpoints that have failed for five days without one success and have nothing to try any more:
- * where something waits, its attempt decides (core/delivery.ts). Answers those that were disabled.
+ * where something waits, its attempt decides (core/delivery.ts), and while its account is suspended or its
+ * plan used up, nobody can know. Answers those that were disabled.
  */
 export async function disableFailing(
-  data: Pick<Data, "store" | "endpoints" | "health">,
+  data: Pick<Data, "store" | "tenants" | "endpoints" | "health" | "meter">,
   actors: Actors,
 ): Promise<Endpoint[]> {
-  const { endpoints, health, store } = data;
+  const { endpoints, health, meter, store, tenants } = data;
   const now = actors.clock.now();
-  const isDue = (id: number) =>
-    hasFailedTooLong(health.get(id), now) && actors.isIdle(id) && endpoints.current(id)?.status === "active";
+  const isHeldBack = (id: number) => tenants.isSuspended(id) || meter.remaining(id) === 0;
+  const isDue = (id: number) => {
+    const endpoint = endpoints.current(id);
+    if (endpoint?.status !== "active" || isHeldBack(endpoint.projectId) || !actors.isIdle(id)) return false;
+    return actors.hasFailedTooLong(endpoint, health.get(id));
+  };
   const disabled: Endpoint[] = [];
   let last: Failing | null = null;
   for (;;) {
@@ -86,11 +91,10 @@ export async function disableFailing(
     const failing: Failing[] = health.failing(failedTooLongSince(now), last, CHANGED_AT_ONCE);
     last = failing.at(-1) ?? null;
     if (last === null) return disabled;
-    const active = failing.map(({ id }) => id).filter((id) => endpoints.get(id)?.status === "active");
-    const idle = active.filter((id) => actors.isIdle(id));
-    if (idle.length === 0) continue;
+    const due = failing.map(({ id }) => id).filter(isDue);
+    if (due.length === 0) continue;
     const changed = await store.write(() =>
-      idle
+      due
         .filter(isDue)
         .map((id) => endpoints.update(id, () => ({ status: "disabled", disabledReason: "failing" }))),
     );

@@ -24,6 +24,7 @@ export interface ScheduleParts {
     | "tenants"
     | "endpoints"
     | "health"
+    | "meter"
     | "sources"
     | "sealing"
     | "sourceStats"

@@ -27,7 +27,7 @@ export class Releaser {
   constructor(
     private readonly data: Pick<
       Data,
-      "store" | "tenants" | "endpoints" | "deliveries" | "notes" | "meter" | "waitingEvents"
+      "store" | "tenants" | "endpoints" | "health" | "deliveries" | "notes" | "meter" | "waitingEvents"
     >,
     private readonly outlet: Outlet,
     private readonly wall: Pick<Clock, "now" | "delay">,
@@ -80,7 +80,8 @@ export class Releaser {
     try {
       while (this.data.store.writable && this.#mayRelease(id)) {
         const toPark = this.outlet.endpointsToPark(this.#endpointsOf(id));
-        const released = await this.data.store.write(() => this.#writeSlice(id, toPark), true);
+        const { released, opened } = await this.data.store.write(() => this.#writeSlice(id, toPark), true);
+        for (const endpoint of opened) this.data.endpoints.announce(endpoint);
         this.outlet.dispatcher.dispatch(released);
       }
     } finally {
@@ -107,7 +108,7 @@ export class Releaser {
     return [...found].map((id) => ({ id }));
   }
 
-  #writeSlice(accountId: number, toPark: ReadonlySet<number>): Waiting[] {
+  #writeSlice(accountId: number, toPark: ReadonlySet<number>): { released: Waiting[]; opened: Endpoint[] } {
     const released: Waiting[] = [];
     const { deliveries, waitingEvents } = this.data;
     let room = limit("sliceRows");
@@ -118,7 +119,18 @@ export class Releaser {
       for (const { id, endpointId } of waiting) released.push(...this.#writeOne(id, endpointId, toPark));
       if (deliveries.awaitingOf(eventId, 1).length === 0) waitingEvents.delete(accountId, eventId);
     }
-    return released;
+    const endpointIds = new Set(released.map(({ endpointId }) => endpointId));
+    return { released, opened: [...endpointIds].flatMap((id) => this.#open(id) ?? []) };
+  }
+
+  /** Inside the write: the days in which an endpoint got nothing, as the plan was used up, do not count. */
+  #open(endpointId: number): Endpoint | null {
+    const { endpoints, health } = this.data;
+    if (health.get(endpointId).failingSince === null) return null;
+    const now = this.outlet.clock.now();
+    if (now - (endpoints.current(endpointId)?.openedAt ?? now) < LOOK_MS) return null;
+    // Nobody changed anything: `updated_at` stays.
+    return endpoints.update(endpointId, ({ updatedAt }) => ({ openedAt: now, updatedAt }));
   }
 
   #writeOne(id: number, endpointId: number, toPark: ReadonlySet<number>): Waiting[] {

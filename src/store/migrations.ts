@@ -7,6 +7,7 @@ import failing from "../../drizzle/0005_failing.sql" with { type: "text" };
 import awaitingByEvent from "../../drizzle/0006_awaiting_by_event.sql" with { type: "text" };
 import replayedTo from "../../drizzle/0007_replayed_to_endpoint.sql" with { type: "text" };
 import erasureAsked from "../../drizzle/0008_erasure_asked.sql" with { type: "text" };
+import openedAt from "../../drizzle/0009_opened_at.sql" with { type: "text" };
 
 /**
  * In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable
@@ -21,6 +22,7 @@ const MIGRATIONS: readonly string[] = [
   awaitingByEvent,
   replayedTo,
   erasureAsked,
+  openedAt,
 ];
 
 /** The schema's version before and after a start. */

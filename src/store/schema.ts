@@ -17,6 +17,7 @@ export const account = sqliteTable("account", {
   name: text().notNull(),
   plan: text().notNull(),
   suspended: integer({ mode: "boolean" }).notNull().default(false),
+  openedAt: integer("opened_at").notNull().default(0),
 });
 
 export const project = sqliteTable(
@@ -80,6 +81,7 @@ export const endpoint = sqliteTable(
     disabledReason: text("disabled_reason").$type<DisabledReason>(),
     updatedAt: integer("updated_at").notNull(),
     sealed: sealed("sealed").notNull(),
+    openedAt: integer("opened_at").notNull().default(0),
   },
   (t) => [
     index("endpoint_consumer").on(t.projectId, t.consumerId).where(sql`status <> 'deleted'`),

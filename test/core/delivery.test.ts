@@ -4,6 +4,7 @@ import {
   type AttemptStart,
   deliveryAfter,
   disabledBy,
+  hasFailedTooLong,
   type Finding,
   gateOf,
   healthAfter,
@@ -253,15 +254,26 @@ describe("the health of an endpoint", () => {
 });
 
 describe("an endpoint is disabled", () => {
-  test("by a 410 at once", () => expect(disabledBy(status(410), HEALTHY, now)).toBe("gone"));
+  const failedFor = (days: number, from = (since: number) => since) =>
+    hasFailedTooLong({ failingSince: now - days * day }, now, from);
+
+  test("by a 410 at once", () => expect(disabledBy(status(410), "publish", () => false)).toBe("gone"));
 
   test("by five days of failures without a success", () => {
-    const failingSince = (days: number): Health => ({ ...HEALTHY, failingSince: now - days * day });
-    expect(disabledBy(refused, failingSince(4.99), now)).toBeNull();
-    expect(disabledBy(refused, failingSince(5), now)).toBe("failing");
+    expect(disabledBy(refused, "retry", () => failedFor(4.99))).toBeNull();
+    expect(disabledBy(refused, "retry", () => failedFor(5))).toBe("failing");
   });
 
-  test("never by a success", () => expect(disabledBy(ok, HEALTHY, now)).toBeNull());
+  test("not by days that do not count", () => {
+    expect([failedFor(9, () => now - 5 * day + 1), failedFor(9, () => now - 5 * day)]).toEqual([false, true]);
+  });
+
+  test("never by a success, nor by what counts as no failure", () => {
+    expect(hasFailedTooLong(HEALTHY, now, (since) => since)).toBe(false);
+    const malformed = { ...refused, outcome: "malformed" as const };
+    const extra = (["manual", "test"] as const).map((trigger) => disabledBy(refused, trigger, () => true));
+    expect([...extra, disabledBy(malformed, "publish", () => true)]).toEqual([null, null, null]);
+  });
 });
 
 test("waits double from one second to five minutes", () => {

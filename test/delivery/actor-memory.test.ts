@@ -35,6 +35,7 @@ function makeActor(): EndpointActor<Finding> {
     canRecord: () => true,
     unattended: () => {},
     isSuspended: () => false,
+    hasFailedTooLong: () => false,
   });
 }
 

@@ -74,7 +74,7 @@ async function closedDelivery(it: TestData): Promise<number> {
 
 async function suspend({ data, project }: TestData, suspended: boolean): Promise<void> {
   const { store, tenants } = data;
-  const { made } = await store.write(() => tenants.updateAccount(project.accountId, { suspended }));
+  const { made } = await store.write(() => tenants.updateAccount(project.accountId, () => ({ suspended })));
   tenants.rememberAccount(made);
 }
 

@@ -42,7 +42,7 @@ import { plainEndpoint } from "../kit/endpoint.ts";
 import { type Receiver, startReceiver } from "../kit/receiver.ts";
 import { steadyOver } from "../kit/clock.ts";
 import { type Look, lookAgain } from "../kit/until.ts";
-import { owner, portalOf, type ReplyJson } from "./kit.ts";
+import { owner, portalOf, type ReplyJson, OPERATOR_TOKEN } from "./kit.ts";
 
 export type Reply = { status: number; headers: Headers; text: string; json: ReplyJson };
 export type Page<Row> = { data: Row[]; next_cursor: string | null };
@@ -268,7 +268,7 @@ export class Api implements AsyncDisposable {
       baseUrl: "http://localhost",
       authenticate: (token: string, isInWrite?: boolean) =>
         this.callers.get(token) ?? authenticate(token, isInWrite),
-      operatorToken: null,
+      operatorToken: OPERATOR_TOKEN,
       metricsToken: null,
       now: this.clock.now,
       onRejected: () => {},

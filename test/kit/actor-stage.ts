@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Finding, untriedDelivery } from "../../src/core/delivery.ts";
+import { type Finding, hasFailedTooLong, untriedDelivery } from "../../src/core/delivery.ts";
 import { type Endpoint, HEALTHY, type Health, isSameDestination } from "../../src/core/model.ts";
 import { slowsEndpoint } from "../../src/core/retry.ts";
 import type { Load } from "../../src/core/waiting.ts";
@@ -90,6 +90,8 @@ export class ActorStage {
       canRecord: () => this.canRecord,
       unattended: (_work, running) => void running,
       isSuspended: () => this.isSuspended,
+      hasFailedTooLong: (_, { failingSince }) =>
+        hasFailedTooLong({ failingSince }, this.clock.now(), (at) => at),
     });
   }
 

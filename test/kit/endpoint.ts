@@ -24,5 +24,6 @@ export const plainEndpoint: NewEndpoint = {
   metadata: {},
   status: "active",
   disabledReason: null,
+  openedAt: 0,
   updatedAt: 0,
 };

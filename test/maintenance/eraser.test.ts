@@ -147,7 +147,7 @@ describe("DELETE /v1/events/:id", () => {
   test("gives the places of the plan back that it still held, and no others", async () => {
     const { accountId = 0, projectId = 0 } = api.callers.get("full") ?? {};
     const { made: free } = await api.data.store.write(() =>
-      api.data.tenants.updateAccount(accountId, { plan: "free" }),
+      api.data.tenants.updateAccount(accountId, () => ({ plan: "free" })),
     );
     api.data.tenants.rememberAccount(free);
     const paused = await endpoint({ status: "paused" });

@@ -90,7 +90,7 @@ describe("an old event", () => {
   test("is kept for as long as its account's plan says, to the hour", async () => {
     const accountId = api.callers.get("full")?.accountId ?? 0;
     const changed = await api.data.store.write(() =>
-      api.data.tenants.updateAccount(accountId, { plan: "free" }),
+      api.data.tenants.updateAccount(accountId, () => ({ plan: "free" })),
     );
     await done("a.b");
     await done("test.b", {}, "other");

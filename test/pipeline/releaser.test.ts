@@ -185,7 +185,9 @@ test("a place that is given back is found within a minute, although the clock is
   await using api = await startApi({}, clock, PLANS);
   const { store, tenants } = api.data;
   const { projectId, accountId } = api.callers.get("full") ?? { projectId: 0, accountId: 0 };
-  const { made: account } = await store.write(() => tenants.updateAccount(accountId, { plan: "one" }));
+  const { made: account } = await store.write(() =>
+    tenants.updateAccount(accountId, () => ({ plan: "one" })),
+  );
   tenants.rememberAccount(account);
   const endpoint = await api.endpoint({ url: api.receiver.url("released"), status: "paused" });
   const deliver = async () => {
@@ -210,7 +212,9 @@ test("where the order is kept, also by polling, no event goes before those that 
   const { store, tenants, deliveries: rows } = api.data;
   const { projectId, accountId } = api.callers.get("full") ?? { projectId: 0, accountId: 0 };
   const changePlan = async (plan: string) =>
-    tenants.rememberAccount((await store.write(() => tenants.updateAccount(accountId, { plan }))).made);
+    tenants.rememberAccount(
+      (await store.write(() => tenants.updateAccount(accountId, () => ({ plan })))).made,
+    );
   await changePlan("one");
   const url = api.receiver.url("waits");
   const [plain, fifo, polled] = [
@@ -282,7 +286,7 @@ test("of an event with very many deliveries those that were let go are not read 
   await using api = await startApi({}, clock, { ...PLANS, one: { ...PLANS.one, deliveries: 100_000 } });
   const { store, tenants, waitingEvents, events, deliveries: rows } = api.data;
   const { projectId, accountId } = api.callers.get("full") ?? { projectId: 0, accountId: 0 };
-  const { made } = await store.write(() => tenants.updateAccount(accountId, { plan: "one" }));
+  const { made } = await store.write(() => tenants.updateAccount(accountId, () => ({ plan: "one" })));
   tenants.rememberAccount(made);
   const endpoint = await api.endpoint({ url: api.receiver.url("many"), status: "paused" });
   const slices = 20;
@@ -312,7 +316,7 @@ test("an event of which a full slice was let go, and with that all, waits no lon
   await using api = await startApi({}, clock, PLANS);
   const { store, tenants, meter, waitingEvents, events, deliveries: rows } = api.data;
   const { projectId, accountId } = api.callers.get("full") ?? { projectId: 0, accountId: 0 };
-  const { made } = await store.write(() => tenants.updateAccount(accountId, { plan: "one" }));
+  const { made } = await store.write(() => tenants.updateAccount(accountId, () => ({ plan: "one" })));
   tenants.rememberAccount(made);
   const endpoint = await api.endpoint({ url: api.receiver.url("whole"), status: "paused" });
   const count = limit("sliceRows");

@@ -272,7 +272,7 @@ export class Changes {
   account(change: { plan?: string; suspended?: boolean }): void {
     const { store, tenants } = this.run.process.data;
     void store
-      .write(() => tenants.updateAccount(this.run.accountId, change))
+      .write(() => tenants.updateAccount(this.run.accountId, () => change))
       .then(({ made }) => tenants.rememberAccount(made), this.run.refused);
   }
 

@@ -47,6 +47,7 @@ function blankEndpoint(projectId: number, now: number): NewEndpoint {
     rateLimitPerSecond: null,
     status: "active",
     disabledReason: null,
+    openedAt: 0,
     updatedAt: now,
   };
 }

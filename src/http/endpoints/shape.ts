@@ -200,7 +200,7 @@ const answeredFields = {
   status: oneOf(["active", "paused", "disabled"], { $id: "EndpointStatus" }),
   disabled_reason: nullable(
     oneOf(["gone", "failing"], { $id: "DisabledReason" }),
-    "`gone`: a 410. `failing`: five days without a success.",
+    "`gone`: a 410. `failing`: five days without a success, though it could be sent to.",
   ),
   failing_since: nullable(timeShape, "Of the first failure since the last success."),
   created_at: timeShape,

@@ -71,7 +71,7 @@ function setStatus(
     isOpened = isOpenedAgain(current, { status });
     // Whether or not something waited when it was asked for: an answer may have come since.
     if (resumes) health.set(current.id, isOpened ? HEALTHY : withoutWaits(health.get(current.id)));
-    return { status };
+    return isOpened ? { status, openedAt: actors.clock.now() } : { status };
   };
   const answer = (made: Endpoint) =>
     isOpened ? answerOpened(services, made) : { status: 200, json: endpointOf(services, made) };

@@ -23,7 +23,7 @@ import type { Needs } from "../framework/services.ts";
 import { nameText } from "../shared/shapes.ts";
 
 /** What the operator does: accounts, their plans and projects. */
-export function operatorRoutes(services: Needs<"ids" | "tenants" | "meter">): AnyRoute[] {
+export function operatorRoutes(services: Needs<"ids" | "tenants" | "meter" | "actors">): AnyRoute[] {
   return [
     createAccount(services),
     listAccounts(services),
@@ -115,7 +115,7 @@ function readAccount(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
   });
 }
 
-function changeAccount(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
+function changeAccount(services: Needs<"ids" | "tenants" | "meter" | "actors">): AnyRoute {
   const { tenants } = services;
   return route({
     ...SHARED,
@@ -125,7 +125,8 @@ function changeAccount(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
     audit: { action: "account.updated", object: "account" },
     summary: "Change an account's name or plan, or suspend it",
     description:
-      "At once. While it is suspended its keys are answered 401 and its sources 503; its deliveries wait, and lose nothing.",
+      "At once. While it is suspended its keys are answered 401 and its sources 503; its deliveries wait, and lose nothing. " +
+      "What it lasts disables no endpoint, and lets nothing expire that a poller did not fetch.",
     body: Type.Object(
       {
         name: Type.Optional(nameShape),
@@ -147,7 +148,7 @@ function changeAccount(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
       const { id } = findAccount(services, context.params.id);
       if (context.body.plan !== undefined) requirePlan(services, context.body.plan);
       return commitChange(context, {
-        write: () => tenants.updateAccount(id, context.body),
+        write: () => tenants.updateAccount(id, (current) => changed(services, current, context.body)),
         answer: ({ made, before }) => ({
           status: 200,
           json: describe(services, made),
@@ -192,6 +193,18 @@ function createProject(services: Needs<"ids" | "tenants">): AnyRoute {
       });
     },
   });
+}
+
+/** What is changed of an account, and when what held it back has ended with that. */
+function changed(
+  { actors, meter }: Needs<"actors" | "meter">,
+  current: Account,
+  change: Partial<Pick<Account, "name" | "plan" | "suspended">>,
+): Partial<Account> {
+  const resumes = current.suspended && change.suspended === false;
+  const isOther = change.plan !== undefined && change.plan !== current.plan;
+  const hasRoomAgain = isOther && meter.placesLeft(current) === 0;
+  return resumes || hasRoomAgain ? { ...change, openedAt: actors.clock.now() } : change;
 }
 
 /** Throws 404 for an id that is malformed or unknown. */

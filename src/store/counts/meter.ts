@@ -129,9 +129,25 @@ export class Meter implements BatchPart {
    */
   remaining(projectId: number): number | null {
     const account = this.#payer(projectId);
-    if (account === undefined) return null;
+    return account === undefined ? null : this.placesLeft(account);
+  }
+
+  /** The same of an account. */
+  placesLeft(account: Account): number | null {
     const limit = this.#blockingLimit(account);
     return limit === null ? null : Math.max(0, leftOf(this.#countsOf(account.id), limit));
+  }
+
+  /**
+   * Since when there has been room for deliveries of a project that there was none for, as the month before
+   * was used up; 0 where it was not.
+   */
+  roomSince(projectId: number): number {
+    const account = this.#payer(projectId);
+    const limit = account === undefined ? null : this.#blockingLimit(account);
+    if (account === undefined || limit === null) return 0;
+    const { start } = monthAt(this.store.now());
+    return this.usage.total(account.id, monthAt(start - 1).start, start) >= limit ? start : 0;
   }
 
   /** How many deliveries that wait for a place may go. */

@@ -39,7 +39,8 @@ export interface NewAccount {
   test: NewProject;
 }
 
-type AccountFields = Pick<Account, "name" | "plan" | "suspended">;
+type AccountFields = Pick<Account, "name" | "plan" | "suspended" | "openedAt">;
+type NewAccountFields = Pick<Account, "name" | "plan">;
 type ProjectFields = Pick<Project, "name" | "branding" | "portalOrigins" | "unknownEventTypes">;
 
 /**
@@ -129,7 +130,12 @@ export class Tenants {
     return owner !== undefined && this.#accounts.get(owner)?.suspended === true;
   }
 
-  async createAccount(fields: Omit<Account, "id" | "suspended">): Promise<Account> {
+  /** See Account. */
+  openedAt(projectId: number): number {
+    return this.#accounts.get(this.accountIdOf(projectId))?.openedAt ?? 0;
+  }
+
+  async createAccount(fields: NewAccountFields): Promise<Account> {
     const row = await this.store.write(() => this.#insertAccount(fields));
     this.#keepAccount(row);
     return row;
@@ -159,7 +165,7 @@ export class Tenants {
    * Inside a write: an account with a live and a test project and a full key of each;
    * `rememberNewAccount` afterwards.
    */
-  insertAccount(fields: Omit<Account, "id" | "suspended">): NewAccount {
+  insertAccount(fields: NewAccountFields): NewAccount {
     const made = this.#insertAccount(fields);
     const first = (mode: Project["mode"]) => this.insertProject(made.id, mode, mode);
     return { account: made, live: first("live"), test: first("test") };
@@ -183,10 +189,13 @@ export class Tenants {
   }
 
   /** Inside a write; `rememberAccount` afterwards. Changes what the account is at that moment. */
-  updateAccount(id: number, change: Partial<AccountFields>): { made: Account; before: Account } {
+  updateAccount(
+    id: number,
+    change: (current: Account) => Partial<AccountFields>,
+  ): { made: Account; before: Account } {
     const before = this.db.select().from(account).where(eq(account.id, id)).get();
     if (!before) throw new Error("no such account");
-    const made = { ...before, ...change };
+    const made = { ...before, ...change(before) };
     this.db.update(account).set(made).where(eq(account.id, id)).run();
     this.accessChanges++;
     return { made, before };
@@ -204,8 +213,8 @@ export class Tenants {
     this.#accountShelf.set(row);
   }
 
-  #insertAccount(fields: Omit<Account, "id" | "suspended">): Account {
-    const made = { id: this.store.takeKey(), ...fields, suspended: false };
+  #insertAccount(fields: NewAccountFields): Account {
+    const made = { id: this.store.takeKey(), ...fields, suspended: false, openedAt: 0 };
     this.db.insert(account).values(made).run();
     return made;
   }

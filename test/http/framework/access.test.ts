@@ -126,7 +126,7 @@ describe("a change that shares its transaction with the end of its caller's acce
     const accountId = api.callers.get("full")?.accountId ?? 0;
     const suspend = () =>
       store
-        .write(() => tenants.updateAccount(accountId, { suspended: true }))
+        .write(() => tenants.updateAccount(accountId, () => ({ suspended: true })))
         .then(({ made }) => tenants.rememberAccount(made));
     const link = await store.write(() =>
       api.data.portalLinks.insert({

@@ -48,7 +48,9 @@ async function refusalsOf(api: Api, { id }: Made): Promise<unknown[]> {
 async function suspend(api: Api): Promise<void> {
   const { tenants, store } = api.data;
   const [account] = tenants.accounts();
-  const { made } = await store.write(() => tenants.updateAccount(account?.id ?? 0, { suspended: true }));
+  const { made } = await store.write(() =>
+    tenants.updateAccount(account?.id ?? 0, () => ({ suspended: true })),
+  );
   tenants.rememberAccount(made);
 }
 
