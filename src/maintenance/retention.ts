@@ -7,7 +7,7 @@ import type { JobControl } from "../platform/job-control.ts";
 import type { EventAge } from "../store/cleanup/ages.ts";
 import type { Data } from "../store/data.ts";
 import type { Walked } from "../store/cleanup/orphans.ts";
-import type { HeldDelivery } from "../store/cleanup/removal.ts";
+import type { HeldDelivery, OpenDelivery } from "../store/cleanup/removal.ts";
 import type { KeptPart } from "../store/cleanup/body-retention.ts";
 
 const HOUR_MS = 3_600_000;
@@ -238,21 +238,28 @@ export class Retention {
 
   /**
    * Open deliveries behind `after` that were never fetched, up to `count`, wherever they stand among those
-   * that are sent. What was handed out is given again until its cursor comes back, however old it is.
+   * that are sent, although they could be for as long as the plan keeps events. What was handed out is given
+   * again until its cursor comes back, however old it is.
    */
   #unfetched(eventId: number, after: number, count: number): HeldDelivery[] {
-    const { endpoints, removal } = this.parts.data;
+    const { removal } = this.parts.data;
     const found: HeldDelivery[] = [];
     let open = removal.openOf(eventId, after);
     while (open.length > 0 && found.length < count) {
-      for (const delivery of open) {
-        const endpoint = endpoints.get(delivery.endpointId);
-        const isUnfetched = delivery.attemptCount === 0;
-        if (isUnfetched && endpoint !== undefined && this.parts.expires(endpoint)) found.push(delivery);
-      }
+      found.push(...open.filter((delivery) => this.#hasExpired(delivery)));
       open = removal.openOf(eventId, open.at(-1)?.id ?? eventId);
     }
     return found.slice(0, count);
+  }
+
+  /** Nobody can fetch what waits for the plan, of a paused endpoint, or of a suspended account. */
+  #hasExpired({ attemptCount, due, endpointId }: OpenDelivery): boolean {
+    const { actors, data, expires } = this.parts;
+    const endpoint = data.endpoints.get(endpointId);
+    if (attemptCount > 0 || due === null || endpoint?.status !== "active" || !expires(endpoint)) return false;
+    const plan = this.#planOf(data.tenants.project(endpoint.projectId));
+    if (plan === undefined || data.tenants.isSuspended(endpoint.projectId)) return false;
+    return actors.countsFrom(endpoint, due) <= actors.clock.now() - plan.retentionDays * DAY_MS;
   }
 
   /**

@@ -17,6 +17,8 @@ export interface HeldDelivery {
 
 export interface OpenDelivery extends HeldDelivery {
   attemptCount: number;
+  /** Null where it waits for its account's plan. */
+  due: number | null;
 }
 
 /** What a removal did. */
@@ -244,7 +246,7 @@ function prepare(sqlite: Store["sqlite"]) {
       `${deliveriesOf(bound(1), "id, endpoint_id, project_id")} ORDER BY id LIMIT ${bound(2)}`,
     ),
     openOf: sqlite.prepare<OpenDelivery, [number, number, number]>(
-      `${deliveriesOf(bound(1), "id, endpoint_id AS endpointId, attempt_count AS attemptCount", { above: bound(3), where: "status IN (0, 1)" })} ORDER BY id LIMIT ${bound(2)}`,
+      `${deliveriesOf(bound(1), "id, endpoint_id AS endpointId, attempt_count AS attemptCount, due", { above: bound(3), where: "status IN (0, 1)" })} ORDER BY id LIMIT ${bound(2)}`,
     ),
     weight: sqlite.prepare<{ n: number; bytes: number }, [number, number]>(
       `SELECT count(*) AS n, total(bytes) AS bytes FROM (${attemptsOf(bound(1), `${ATTEMPT_BYTES} AS bytes`)} LIMIT ${bound(2)})`,
