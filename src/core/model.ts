@@ -85,8 +85,8 @@ export interface Account {
   plan: string;
   suspended: boolean;
   /**
-   * By the steady clock: when something last ended that had held back all of it: a suspension, or a plan
-   * without room.
+   * By the steady clock: when something last ended that may have held back what was new: a suspension, or
+   * another plan.
    */
   openedAt: number;
 }

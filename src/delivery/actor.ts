@@ -187,7 +187,6 @@ export class EndpointActor<F extends Finding> {
 
   /** Somebody says that it may be tried again: it neither backs off nor is slowed down any more. */
   clearWaits(): void {
-    this.#epoch++;
     this.health = withoutWaits(this.health);
     this.#goOn();
   }

@@ -70,7 +70,7 @@ function withoutOld(at: number): (current: Source) => Partial<Source> {
 /**
  * Disables endpoints that have failed for five days without one success and have nothing to try any more:
  * where something waits, its attempt decides (core/delivery.ts), and while its account is suspended or its
- * plan used up, nobody can know. Answers those that were disabled.
+ * plan used up, nothing new is tried. Answers those that were disabled.
  */
 export async function disableFailing(
   data: Pick<Data, "store" | "tenants" | "endpoints" | "health" | "meter">,
@@ -78,10 +78,11 @@ export async function disableFailing(
 ): Promise<Endpoint[]> {
   const { endpoints, health, meter, store, tenants } = data;
   const now = actors.clock.now();
-  const isHeldBack = (id: number) => tenants.isSuspended(id) || meter.remaining(id) === 0;
+  const isHeldBack = ({ projectId }: Endpoint) =>
+    tenants.isSuspended(projectId) || meter.remaining(projectId) === 0;
   const isDue = (id: number) => {
     const endpoint = endpoints.current(id);
-    if (endpoint?.status !== "active" || isHeldBack(endpoint.projectId) || !actors.isIdle(id)) return false;
+    if (endpoint?.status !== "active" || isHeldBack(endpoint) || !actors.isIdle(id)) return false;
     return actors.hasFailedTooLong(endpoint, health.get(id));
   };
   const disabled: Endpoint[] = [];

@@ -120,17 +120,16 @@ export class Releaser {
       if (deliveries.awaitingOf(eventId, 1).length === 0) waitingEvents.delete(accountId, eventId);
     }
     const endpointIds = new Set(released.map(({ endpointId }) => endpointId));
-    return { released, opened: [...endpointIds].flatMap((id) => this.#open(id) ?? []) };
+    return { released, opened: [...endpointIds].flatMap((id) => this.#letGo(id) ?? []) };
   }
 
-  /** Inside the write: the days in which an endpoint got nothing, as the plan was used up, do not count. */
-  #open(endpointId: number): Endpoint | null {
+  /** Inside the write, at most once a minute: the days in which an endpoint that fails got nothing end. */
+  #letGo(endpointId: number): Endpoint | null {
     const { endpoints, health } = this.data;
     if (health.get(endpointId).failingSince === null) return null;
     const now = this.outlet.clock.now();
-    if (now - (endpoints.current(endpointId)?.openedAt ?? now) < LOOK_MS) return null;
-    // Nobody changed anything: `updated_at` stays.
-    return endpoints.update(endpointId, ({ updatedAt }) => ({ openedAt: now, updatedAt }));
+    const isAgo = now - (endpoints.current(endpointId)?.openedAt ?? now) >= LOOK_MS;
+    return isAgo ? endpoints.letGo(endpointId, now) : null;
   }
 
   #writeOne(id: number, endpointId: number, toPark: ReadonlySet<number>): Waiting[] {

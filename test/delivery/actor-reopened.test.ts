@@ -53,15 +53,6 @@ test.each([
   },
 );
 
-test("nor where it neither slept nor was closed, and its waits were ended", async () => {
-  const stage = new ActorStage();
-  stage.deliver();
-  stage.actor.clearWaits();
-  await stage.answer(503);
-  stage.deliver();
-  expect([stage.actor.mode, stage.flying.length]).toEqual(["sending", 1]);
-});
-
 test("closing outlasts a slice that is on its way since the endpoint was disabled before", async () => {
   const stage = await goneWhileEnding();
   for (const done of stage.disposing.splice(0)) done();

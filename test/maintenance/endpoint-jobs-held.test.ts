@@ -113,15 +113,16 @@ describe("an endpoint that has failed", () => {
     expect(stateOf(endpoint)).toBe("failing");
   });
 
-  test("is not disabled by a plan that ends the want of room", async () => {
+  test("is not disabled for five days after another plan", async () => {
     await held.operate({ plan: "one" });
     const endpoint = await failed();
     await pass(6);
     await held.operate({ plan: "week" });
     await pass(4.5);
     expect(stateOf(endpoint)).toBe("active");
-    // A plan that follows one with room is no such end.
     await held.operate({ plan: "pro" });
+    await pass(4.5);
+    expect(stateOf(endpoint)).toBe("active");
     await pass(0.5);
     expect(stateOf(endpoint)).toBe("failing");
   });

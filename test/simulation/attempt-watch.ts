@@ -123,9 +123,14 @@ export class AttemptWatch {
   openGate(endpointId: number, tell: () => void): void {
     this.willOpenGate(endpointId);
     this.#gates.delete(endpointId);
-    this.#openedAfter.set(endpointId, this.#begun);
     tell();
     this.#requireSchedule(endpointId);
+  }
+
+  /** What it answers to attempts that began before says nothing of it. */
+  startsAfresh(endpointId: number): void {
+    this.gone.delete(endpointId);
+    this.#openedAfter.set(endpointId, this.#begun);
   }
 
   /** True where it was not left alone any more at some time in between, by the wall clock. */

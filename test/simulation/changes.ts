@@ -154,7 +154,7 @@ export class Changes {
     });
     void written.then((made) => {
       if (!made) return;
-      if (made.status !== "disabled") this.run.watch.gone.delete(id);
+      if (made.status !== "disabled") this.run.watch.startsAfresh(id);
       this.run.watch.openGate(id, () => data.endpoints.announce(made));
     }, this.run.refused);
   }

@@ -28,8 +28,8 @@ export function takeFrom(
 ): Allowance {
   const filled = bucket.fill(perSecond, burst, now);
   const isGranted = filled >= cost;
-  bucket.take(isGranted ? cost : -taken);
-  const left = isGranted ? filled - cost : filled + taken;
+  const left = isGranted ? filled - cost : Math.min(burst, filled + taken);
+  bucket.take(filled - left);
   return {
     isGranted,
     remaining: Math.floor(left),

@@ -126,7 +126,8 @@ function changeAccount(services: Needs<"ids" | "tenants" | "meter" | "actors">):
     summary: "Change an account's name or plan, or suspend it",
     description:
       "At once. While it is suspended its keys are answered 401 and its sources 503; its deliveries wait, and lose nothing. " +
-      "What it lasts disables no endpoint, and lets nothing expire that a poller did not fetch.",
+      "Meanwhile no endpoint is disabled, and nothing expires that a poller did not fetch. From the end of it on, and from a change " +
+      "of the plan, endpoints that fail have five days again.",
     body: Type.Object(
       {
         name: Type.Optional(nameShape),
@@ -195,16 +196,15 @@ function createProject(services: Needs<"ids" | "tenants">): AnyRoute {
   });
 }
 
-/** What is changed of an account, and when what held it back has ended with that. */
+/** What is changed of an account, and when what may have held it back has ended with that. */
 function changed(
-  { actors, meter }: Needs<"actors" | "meter">,
+  { actors }: Needs<"actors">,
   current: Account,
   change: Partial<Pick<Account, "name" | "plan" | "suspended">>,
 ): Partial<Account> {
   const resumes = current.suspended && change.suspended === false;
   const isOther = change.plan !== undefined && change.plan !== current.plan;
-  const hasRoomAgain = isOther && meter.placesLeft(current) === 0;
-  return resumes || hasRoomAgain ? { ...change, openedAt: actors.clock.now() } : change;
+  return resumes || isOther ? { ...change, openedAt: actors.clock.now() } : change;
 }
 
 /** Throws 404 for an id that is malformed or unknown. */

@@ -129,11 +129,7 @@ export class Meter implements BatchPart {
    */
   remaining(projectId: number): number | null {
     const account = this.#payer(projectId);
-    return account === undefined ? null : this.placesLeft(account);
-  }
-
-  /** The same of an account. */
-  placesLeft(account: Account): number | null {
+    if (account === undefined) return null;
     const limit = this.#blockingLimit(account);
     return limit === null ? null : Math.max(0, leftOf(this.#countsOf(account.id), limit));
   }

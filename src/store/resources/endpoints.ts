@@ -148,6 +148,18 @@ export class Endpoints {
   }
 
   /**
+   * Inside a write; `announce` afterwards. The days in which it got nothing do not count. Of its row only
+   * this changes, as nobody changed the endpoint: nothing is encrypted anew.
+   */
+  letGo(id: number, openedAt: number): Endpoint | null {
+    const old = this.current(id) ?? this.#pending(id);
+    if (!old) return null;
+    this.#statements.letGo.run(openedAt, id);
+    this.#changing.add(id);
+    return { ...old, openedAt };
+  }
+
+  /**
    * After the commit: from now on everyone sees this one. At once, without another await: two changes of one
    * endpoint that shared a transaction are told of in the order in which they were written.
    */
@@ -215,6 +227,7 @@ function prepare(sqlite: Store["sqlite"]) {
     delete: sqlite.prepare<void, [number, number]>(
       "UPDATE endpoint SET status = 'deleted', updated_at = ? WHERE id = ?",
     ),
+    letGo: sqlite.prepare<void, [number, number]>("UPDATE endpoint SET opened_at = ? WHERE id = ?"),
     countOf: sqlite.prepare<{ n: number }, [number, string]>(theirs("count(*) AS n", "<> 'deleted'")),
     openOf: keys("<> 'deleted'"),
     deletedOf: keys("= 'deleted'"),
