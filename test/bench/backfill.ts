@@ -1,7 +1,7 @@
 /**
  * The backfill bench: what one project's backfill by batches costs in memory, and the others in time.
  *
- *   bun test/bench/backfill.ts [--events 300000] [--batch 500]
+ *   bun test/bench/backfill.ts [--events 300000] [--batch 500] [--picture src/docs/curve-memory.svg]
  *
  * Events come by batches over four connections, with the rate limit off, to an endpoint that is paused and to
  * one that is not. Meanwhile another project publishes twenty events a second, and its receiver tells when
@@ -11,12 +11,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { drawCurves, type Reading } from "./curve-picture.ts";
 import { describeMachine } from "./machine.ts";
 import { readProcess } from "./proc.ts";
 import { SERVICE, startServer } from "./server.ts";
 
 const { values: options } = parseArgs({
-  options: { events: { type: "string", default: "300000" }, batch: { type: "string", default: "500" } },
+  options: {
+    events: { type: "string", default: "300000" },
+    batch: { type: "string", default: "500" },
+    picture: { type: "string" },
+  },
 });
 const total = Number(options.events);
 const size = Number(options.batch);
@@ -76,6 +81,7 @@ const backfill = Promise.all(
 );
 
 const delays: number[] = [];
+const readings: Reading[] = [];
 let peak = 0;
 let isRunning = true;
 void backfill.then(() => {
@@ -89,11 +95,15 @@ for (let round = 0; isRunning; round++) {
   }));
   await call(server.testKey, "/v1/events/batch", { events });
   while ((arrivals.get(String(round)) ?? 0) < TENANT_EVENTS) await Bun.sleep(2);
-  delays.push(performance.now() - at);
+  const delay = performance.now() - at;
+  delays.push(delay);
   const rss = readProcess(server.pid).rssBytes / MIB;
+  const x = (at - began) / 1000;
+  readings.push({ panel: "memory, MiB", line: "Sealpost", x, y: rss });
+  readings.push({ panel: "20 events of another project, ms", line: "Sealpost", x, y: delay });
   peak = Math.max(peak, readProcess(server.pid).peakRssBytes / MIB);
   console.log(
-    `${((performance.now() - began) / 1000).toFixed(0)} s: ${published} events, ${rss.toFixed(0)} MiB, 20 of another project after ${(delays.at(-1) ?? 0).toFixed(0)} ms`,
+    `${((performance.now() - began) / 1000).toFixed(0)} s: ${published} events, ${rss.toFixed(0)} MiB, 20 of another project after ${delay.toFixed(0)} ms`,
   );
   await Bun.sleep(1000);
 }
@@ -104,5 +114,9 @@ console.log(
   `${Math.round(published / seconds)} events/s taken, at most ${peak.toFixed(0)} MiB; twenty events of another project: ` +
     `median ${(delays[delays.length >> 1] ?? 0).toFixed(0)} ms, longest ${(delays.at(-1) ?? 0).toFixed(0)} ms`,
 );
+if (options.picture !== undefined) {
+  const title = `${total.toLocaleString("en")} events by batches at full speed, of 1 KiB each`;
+  await Bun.write(options.picture, await drawCurves(title, { title: "seconds", isLog: false }, readings));
+}
 await server.stop();
 await receiver.stop(true);

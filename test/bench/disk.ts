@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { Tracer } from "../kit/strace.ts";
 import { startPeer } from "./children.ts";
-import type { GeneratorReport } from "./generator.ts";
+import type { GeneratorReport, GeneratorSettings } from "./generator.ts";
 import { describeMachine } from "./machine.ts";
 import type { PacerReport } from "./pacer.ts";
 import { type Server, SERVICE, startServer } from "./server.ts";
@@ -33,7 +33,8 @@ const PROBES_PER_SECOND = 100;
 const PADDING = "x".repeat(1000);
 
 async function publishAll(server: Server, connections: number): Promise<GeneratorReport> {
-  const settings = { port: server.port, apiKey: server.apiKey, connections, endpoints: 1, bodyBytes: 1024 };
+  const { port, apiKey } = server;
+  const settings: GeneratorSettings = { port, apiKey, connections, types: 1, bodyBytes: 1024 };
   const { peer } = await startPeer("generator.ts", settings);
   const report = await peer.ask<GeneratorReport>({ runMs });
   await peer.stop();

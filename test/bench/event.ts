@@ -14,21 +14,21 @@ export interface PublishRequest {
   write(sequence: number, sentAtUs: number): Buffer;
 }
 
-/** The event type that the endpoint with this index subscribes to. */
-export function eventType(endpoint: number): string {
-  return `bench.endpoint_${endpoint}`;
+/** The event type with this index. */
+export function eventType(index: number): string {
+  return `bench.endpoint_${index}`;
 }
 
 /** Prepares `POST /v1/events` with a body of `bodyBytes`, in which only the two numbers change. */
 export function preparePublish(
   host: string,
   apiKey: string,
-  endpoint: number,
+  type: number,
   bodyBytes: number,
 ): PublishRequest {
   const sentAt = "1".repeat(SENT_AT_DIGITS);
   const numbers = `${SEQUENCE_MARK}${FIRST_SEQUENCE},${SENT_AT_MARK}${sentAt}`;
-  const start = `{"type":"${eventType(endpoint)}","data":{${numbers},"padding":"`;
+  const start = `{"type":"${eventType(type)}","data":{${numbers},"padding":"`;
   const body = `${start}${"x".repeat(Math.max(0, bodyBytes - start.length - 3))}"}}`;
   const bytes = Buffer.from(
     `POST /v1/events HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${apiKey}\r\n` +

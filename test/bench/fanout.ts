@@ -116,7 +116,7 @@ function printWatched(name: string, { answeredMs, deliveredMs, loop, others }: W
 
 async function watchService(directory: string): Promise<void> {
   const service = await LocalService.start(directory);
-  const { peer: receiver, ready } = await startPeer("receiver.ts", {});
+  const { peer: receiver, ready } = await startPeer("receiver.ts", { copies: 1, delayMs: 0 });
   await createEndpoints(service, (ready as { port: number }).port);
   console.log(
     `\n${"one event".padEnd(20)}   answered  delivered  stall max  of it CPU  others p50      p99        max  others`,

@@ -15,7 +15,8 @@ export interface GeneratorSettings {
   port: number;
   apiKey: string;
   connections: number;
-  endpoints: number;
+  /** The events are of so many types, one after the other. */
+  types: number;
   bodyBytes: number;
 }
 
@@ -32,14 +33,17 @@ export interface GeneratorReport {
 interface Connection {
   read: (chunk: Buffer) => void;
   sentAtUs: number;
+  /** What the socket has not taken yet of a long request. */
+  rest: Buffer;
 }
 
 const settings = JSON.parse(process.argv[2] ?? "{}") as GeneratorSettings;
 const host = `127.0.0.1:${settings.port}`;
-const requests: PublishRequest[] = Array.from({ length: settings.endpoints }, (_, endpoint) =>
-  preparePublish(host, settings.apiKey, endpoint, settings.bodyBytes),
+const requests: PublishRequest[] = Array.from({ length: settings.types }, (_, type) =>
+  preparePublish(host, settings.apiKey, type, settings.bodyBytes),
 );
 
+const NOTHING = Buffer.alloc(0);
 let sequence = FIRST_SEQUENCE;
 let untilUs = 0;
 let busy = 0;
@@ -50,11 +54,18 @@ let firstAtUs = 0;
 function publish(socket: Socket<Connection>): void {
   sequence++;
   const request = requests[sequence % requests.length];
-  if (request === undefined) throw new Error("no endpoint to publish to");
+  if (request === undefined) throw new Error("no type to publish");
   const sentAtUs = nowUs();
   socket.data.sentAtUs = sentAtUs;
   const bytes = request.write(sequence, sentAtUs);
-  if (socket.write(bytes) !== bytes.length) throw new Error("the socket did not take a whole request");
+  const taken = socket.write(bytes);
+  // The request is written in place for the next event, so what is left of it is copied.
+  if (taken < bytes.length) socket.data.rest = Buffer.from(bytes.subarray(taken));
+}
+
+function sendRest(socket: Socket<Connection>): void {
+  if (socket.data.rest.length > 0)
+    socket.data.rest = socket.data.rest.subarray(socket.write(socket.data.rest));
 }
 
 function readAnswer(socket: Socket<Connection>, answer: Buffer): void {
@@ -77,9 +88,11 @@ function connect(): Promise<Socket<Connection>> {
     port: settings.port,
     socket: {
       open(socket) {
-        socket.data = { sentAtUs: 0, read: createFramer((answer) => readAnswer(socket, answer)) };
+        const read = createFramer((answer) => readAnswer(socket, answer));
+        socket.data = { sentAtUs: 0, read, rest: NOTHING };
       },
       data: (socket, chunk) => socket.data.read(chunk),
+      drain: sendRest,
       close() {
         throw new Error("the server closed a connection");
       },

@@ -4,8 +4,8 @@ import { type Peer, startPeer } from "./children.ts";
 import type { Percentiles } from "./clock.ts";
 import type { GeneratorReport, GeneratorSettings } from "./generator.ts";
 import { readMachineCpuSeconds, readProcess } from "./proc.ts";
-import type { ReceiverReport } from "./receiver.ts";
-import { type Contender, createEndpoints, type Server, startServer } from "./server.ts";
+import type { ReceiverReport, ReceiverSettings } from "./receiver.ts";
+import { type Contender, createEndpoints, publishBatches, type Server, startServer } from "./server.ts";
 
 /**
  * For the first three seconds the just-in-time compiler takes half of a core, and a third less is delivered.
@@ -15,13 +15,30 @@ const DRAIN_POLL_MS = 50;
 /** A drain that makes no progress for so long has lost something. */
 const STALL_MS = 10_000;
 
-/** The load: how long, over how many connections, for how many endpoints, bodies of how many bytes. */
+/** What is published, and who gets it. */
 export interface Load {
   seconds: number;
   connections: number;
   endpoints: number;
   bodyBytes: number;
+  /** So many of the endpoints get each event. */
+  fanout: number;
+  /** The receiver answers so much later. */
+  receiverDelayMs: number;
+  /** So many events of 1 KiB, which no endpoint gets, are there before. */
+  stored: number;
 }
+
+/** What a run is unless something else is asked for. */
+export const USUAL_LOAD: Load = {
+  seconds: 6,
+  connections: 64,
+  endpoints: 1,
+  bodyBytes: 1024,
+  fanout: 1,
+  receiverDelayMs: 0,
+  stored: 0,
+};
 
 export interface Measurement {
   contender: Contender["name"];
@@ -37,7 +54,7 @@ export interface Measurement {
   peakBytes: number;
   afterBytes: number;
   accepted: number;
-  /** Accepted and never received. */
+  /** Deliveries of accepted events that were never received. */
   lost: number;
   duplicates: number;
   refused: Record<string, number>;
@@ -55,9 +72,9 @@ interface Bench {
 export async function measure(contender: Contender, load: Load, directory: string): Promise<Measurement> {
   const bench = await startBench(contender, load, mkdtempSync(join(directory, `${contender.name}-`)));
   const idleBytes = readProcess(bench.server.pid).rssBytes;
-  await warmUp(bench);
+  await warmUp(bench, load);
   const before = readUsage(bench);
-  const { published, received } = await publishAndDrain(bench, load.seconds * 1000);
+  const { published, received } = await publishAndDrain(bench, load, load.seconds * 1000);
   const after = readUsage(bench);
   await stopBench(bench);
   return {
@@ -71,7 +88,7 @@ export async function measure(contender: Contender, load: Load, directory: strin
     peakBytes: after.server.peakRssBytes,
     afterBytes: after.server.rssBytes,
     accepted: published.accepted,
-    lost: published.accepted - received.received,
+    lost: published.accepted * load.fanout - received.received,
     duplicates: received.duplicates,
     refused: published.refused,
     otherCores: (after.otherCpuSeconds - before.otherCpuSeconds) / ((after.atMs - before.atMs) / 1000),
@@ -79,11 +96,19 @@ export async function measure(contender: Contender, load: Load, directory: strin
 }
 
 async function startBench(contender: Contender, load: Load, directory: string): Promise<Bench> {
-  const receiver = await startPeer("receiver.ts", {});
+  const toReceive: ReceiverSettings = { copies: load.fanout, delayMs: load.receiverDelayMs };
+  const receiver = await startPeer("receiver.ts", toReceive);
   const { port: receiverPort } = receiver.ready as { port: number };
   const server = await startServer(contender, directory);
-  await createEndpoints(server, receiverPort, load.endpoints);
-  const settings: GeneratorSettings = { ...load, port: server.port, apiKey: server.apiKey };
+  await createEndpoints(server, receiverPort, load.endpoints, load.fanout);
+  await publishBatches(server, "bench.stored", load.stored);
+  const settings: GeneratorSettings = {
+    port: server.port,
+    apiKey: server.apiKey,
+    connections: load.connections,
+    types: load.endpoints / load.fanout,
+    bodyBytes: load.bodyBytes,
+  };
   const generator = await startPeer("generator.ts", settings);
   return { server, generator: generator.peer, receiver: receiver.peer };
 }
@@ -95,20 +120,21 @@ async function stopBench(bench: Bench): Promise<void> {
   await bench.receiver.stop();
 }
 
-async function warmUp(bench: Bench): Promise<void> {
-  const { published, received } = await publishAndDrain(bench, WARM_UP_MS);
-  if (received.received !== published.accepted) throw new Error("events were lost during the warm-up");
+async function warmUp(bench: Bench, load: Load): Promise<void> {
+  const { published, received } = await publishAndDrain(bench, load, WARM_UP_MS);
+  if (received.received !== published.accepted * load.fanout)
+    throw new Error("events were lost during the warm-up");
   await bench.receiver.ask("reset");
 }
 
-async function publishAndDrain(bench: Bench, runMs: number) {
+async function publishAndDrain(bench: Bench, { fanout }: Load, runMs: number) {
   const published = await bench.generator.ask<GeneratorReport>({ runMs });
-  await drain(bench.receiver, published.accepted);
+  await drain(bench.receiver, published.accepted * fanout);
   const received = await bench.receiver.ask<ReceiverReport>("report");
   return { published, received };
 }
 
-/** Resolves when the receiver has `expected` events, or has got no further for `STALL_MS`. */
+/** Resolves when the receiver has `expected` deliveries, or has got no further for `STALL_MS`. */
 async function drain(receiver: Peer, expected: number): Promise<void> {
   let best = -1;
   let progressAt = performance.now();

@@ -59,7 +59,8 @@ export function findFaults(runs: Measurement[]): string[] {
   return faults;
 }
 
-function findFaultsOfRun(run: Measurement): string[] {
+/** As `findFaults`, of one run alone. */
+export function findFaultsOfRun(run: Measurement): string[] {
   const faults: string[] = [];
   if (run.lost !== 0) faults.push(`${run.contender} lost ${run.lost} of ${run.accepted} accepted events`);
   if (run.duplicates > 0) faults.push(`${run.contender} sent ${run.duplicates} deliveries more than once`);
@@ -85,7 +86,8 @@ function deliveredPerSecond(runs: Measurement[], contender: Measurement["contend
   return values.length === 0 ? undefined : median(values);
 }
 
-function median(values: number[]): number {
+/** The middle one, or the mean of the two in the middle. */
+export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
   return ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle)] ?? 0)) / 2;

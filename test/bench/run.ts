@@ -16,9 +16,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { describeMachine } from "./machine.ts";
-import { type Load, type Measurement, measure } from "./measurement.ts";
+import { type Load, type Measurement, measure, USUAL_LOAD } from "./measurement.ts";
 import { findFaults, formatHead, formatMedians, formatRun, ratioToBare } from "./report.ts";
-import { type Contender, SERVICE } from "./server.ts";
+import { BARE, type Contender, SERVICE } from "./server.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -34,15 +34,15 @@ const { values: options } = parseArgs({
 });
 
 const load: Load = {
+  ...USUAL_LOAD,
   seconds: readNumber("seconds"),
   connections: readNumber("connections"),
   endpoints: readNumber("endpoints"),
   bodyBytes: readNumber("bytes"),
 };
 const rounds = readNumber("rounds");
-const bare: Contender = { name: "bare", command: [process.execPath, join(import.meta.dir, "bare.ts")] };
 const service: Contender = { name: "service", command: serviceCommand() };
-const contenders = [bare, service].filter(({ name }) => options.kind === undefined || options.kind === name);
+const contenders = [BARE, service].filter(({ name }) => options.kind === undefined || options.kind === name);
 
 const directory = mkdtempSync(join(tmpdir(), "sealpost-bench-"));
 process.on("exit", () => rmSync(directory, { recursive: true, force: true }));

@@ -2,10 +2,14 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Subprocess } from "bun";
 import { startChild, stopChild } from "./children.ts";
-import { eventType } from "./event.ts";
+import { nowUs } from "./clock.ts";
+import { eventType, FIRST_SEQUENCE } from "./event.ts";
 
 const START_TIMEOUT_MS = 20_000;
 const POLL_MS = 20;
+const CREATED_AT_ONCE = 16;
+const BATCH = 500;
+const BATCH_CONNECTIONS = 4;
 
 /**
  * What is measured: the bare loop or the service, both started by a command and driven over the same paths.
@@ -14,6 +18,12 @@ export interface Contender {
   name: "bare" | "service";
   command: string[];
 }
+
+/** The least that such a service must do. */
+export const BARE: Contender = {
+  name: "bare",
+  command: [process.execPath, join(import.meta.dir, "bare.ts")],
+};
 
 /** The service from its sources. */
 export const SERVICE: Contender = {
@@ -29,6 +39,8 @@ export interface Server {
   /** Of the test project; empty where the contender has none. */
   testKey: string;
   stop(): Promise<number>;
+  /** SIGKILL. */
+  kill(): Promise<number>;
 }
 
 /**
@@ -39,37 +51,104 @@ export async function startServer(
   directory: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Server> {
-  const dataDirectory = join(directory, "data");
+  mkdirSync(join(directory, "data"));
   const output = join(directory, "output.log");
-  mkdirSync(dataDirectory);
-  const port = findFreePort();
-  const child = startChild(contender.command, {
-    env: { ...environment(port, dataDirectory), ...env },
-    stdio: ["ignore", Bun.file(output), Bun.file(output)],
-  });
-  await waitUntil(() => isReady(port), child, output);
+  const server = await launch(contender, directory, env);
   const printed = readFileSync(output, "utf8");
   const isOperated = "SEALPOST_OPERATOR_TOKEN" in env;
   const apiKey = /\bsp_live_\w+/.exec(printed)?.[0] ?? (isOperated ? "" : undefined);
   const testKey = /\bsp_test_\w+/.exec(printed)?.[0] ?? "";
   if (apiKey === undefined) throw new Error(`${contender.name} printed no sp_live_… key on its first start`);
-  return { pid: child.pid, port, apiKey, testKey, stop: () => stopChild(child) };
+  return { ...server, apiKey, testKey };
 }
 
-/** Creates one endpoint for each event type of the run, all at the receiver, with the highest concurrency. */
-export async function createEndpoints(server: Server, receiverPort: number, count: number): Promise<void> {
-  for (let endpoint = 0; endpoint < count; endpoint++) {
-    const response = await fetch(`http://127.0.0.1:${server.port}/v1/endpoints`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        url: `http://127.0.0.1:${receiverPort}/hooks/${endpoint}`,
-        event_types: [eventType(endpoint)],
-        max_concurrency: 100,
-      }),
-    });
-    if (response.status !== 201) throw new Error(`no endpoint: ${response.status} ${await response.text()}`);
-  }
+/** Starts it once more on what another start, which has ended, left in `directory`. */
+export async function startAgain(
+  contender: Contender,
+  directory: string,
+  { apiKey, testKey }: Server,
+): Promise<Server> {
+  return { ...(await launch(contender, directory, {})), apiKey, testKey };
+}
+
+async function launch(
+  contender: Contender,
+  directory: string,
+  env: Readonly<Record<string, string>>,
+): Promise<Omit<Server, "apiKey" | "testKey">> {
+  const output = join(directory, "output.log");
+  const port = findFreePort();
+  const child = startChild(contender.command, {
+    env: { ...environment(port, join(directory, "data")), ...env },
+    stdio: ["ignore", Bun.file(output), Bun.file(output)],
+  });
+  await waitUntil(() => isReady(port), child, output);
+  const kill = () => {
+    child.kill("SIGKILL");
+    return child.exited;
+  };
+  return { pid: child.pid, port, stop: () => stopChild(child), kill };
+}
+
+/** Calls the API with the key of the live project; throws where the answer is no 2xx. */
+export async function callServer(
+  { port, apiKey }: Server,
+  method: string,
+  path: string,
+  body?: string,
+): Promise<Record<string, unknown>> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    ...(body !== undefined && { body }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  return JSON.parse(text) as Record<string, unknown>;
+}
+
+/** Publishes so many events of some 1 KiB by batches, with the numbers by which the receiver tells them. */
+export async function publishBatches(server: Server, type: string, count: number): Promise<void> {
+  const padding = "x".repeat(920);
+  let published = 0;
+  const publishAll = async () => {
+    while (published < count) {
+      const first = FIRST_SEQUENCE + 1 + published;
+      published += BATCH;
+      const events = Array.from({ length: BATCH }, (_, n) => ({
+        type,
+        data: { sequence: first + n, sent_at_us: nowUs(), padding },
+      }));
+      await callServer(server, "POST", "/v1/events/batch", JSON.stringify({ events }));
+    }
+  };
+  await Promise.all(Array.from({ length: BATCH_CONNECTIONS }, publishAll));
+}
+
+/**
+ * Creates so many endpoints, all at the receiver, with the highest concurrency: `fanout` of them for each
+ * event type.
+ */
+export async function createEndpoints(
+  server: Server,
+  receiverPort: number,
+  count: number,
+  fanout: number,
+): Promise<void> {
+  let next = 0;
+  const createAll = async () => {
+    while (next < count) await createEndpoint(server, receiverPort, next++, fanout);
+  };
+  await Promise.all(Array.from({ length: CREATED_AT_ONCE }, createAll));
+}
+
+async function createEndpoint(server: Server, receiverPort: number, index: number, fanout: number) {
+  const endpoint = {
+    url: `http://127.0.0.1:${receiverPort}/hooks/${index}`,
+    event_types: [eventType(Math.floor(index / fanout))],
+    max_concurrency: 100,
+  };
+  await callServer(server, "POST", "/v1/endpoints", JSON.stringify(endpoint));
 }
 
 /**

@@ -1,0 +1,194 @@
+/**
+ * The backlog bench: what many events that wait cost on disk, in memory, at a restart, in what a page of the
+ * portal asks for, and how fast they go out.
+ *
+ *   bun test/bench/backlog.ts [--waiting 1000000] [--endpoints 1] [--binary path]
+ *
+ * `--endpoints`: so many others stand beside the one that the events wait for. The service is killed with
+ * SIGKILL while events are published, and started again. Then the endpoint is resumed, while another one's
+ * events are published at a steady pace. Prints numbers and judges none of them, but for what is lost.
+ */
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { type Peer, startPeer } from "./children.ts";
+import type { GeneratorReport, GeneratorSettings } from "./generator.ts";
+import { describeMachine } from "./machine.ts";
+import type { PacerReport, PacerSettings } from "./pacer.ts";
+import { readProcess, resetPeak } from "./proc.ts";
+import type { ReceiverReport } from "./receiver.ts";
+import {
+  callServer,
+  type Contender,
+  createEndpoints,
+  publishBatches,
+  SERVICE,
+  type Server,
+  startAgain,
+  startServer,
+} from "./server.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    waiting: { type: "string", default: "1000000" },
+    endpoints: { type: "string", default: "1" },
+    binary: { type: "string" },
+  },
+});
+const waiting = Number(options.waiting);
+const endpoints = Number(options.endpoints);
+const contender: Contender =
+  options.binary === undefined ? SERVICE : { name: "service", command: [options.binary] };
+const MIB = 2 ** 20;
+const WARM_UP_MS = 4000;
+const FRESH_MS = 6000;
+const PACED_PER_SECOND = 500;
+const LOADED_MS = 2000;
+const ASKED_TIMES = 9;
+const WAITING = "bench.waiting";
+
+const directory = mkdtempSync(join(tmpdir(), "sealpost-backlog-"));
+process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
+process.on("SIGINT", () => process.exit(130));
+
+async function startReceiver(): Promise<{ peer: Peer; port: number }> {
+  const { peer, ready } = await startPeer("receiver.ts", { copies: 1, delayMs: 0 });
+  return { peer, port: (ready as { port: number }).port };
+}
+
+async function startGenerator({ port, apiKey }: Server): Promise<Peer> {
+  const settings: GeneratorSettings = { port, apiKey, connections: 64, types: 1, bodyBytes: 1024 };
+  return (await startPeer("generator.ts", settings)).peer;
+}
+
+const diskBytes = () =>
+  readdirSync(join(directory, "data")).reduce(
+    (sum, name) => sum + statSync(join(directory, "data", name)).size,
+    0,
+  );
+const rssMiB = ({ pid }: Server) => (readProcess(pid).rssBytes / MIB).toFixed(0);
+const peakMiB = ({ pid }: Server) => (readProcess(pid).peakRssBytes / MIB).toFixed(0);
+const seconds = (sinceMs: number) => (performance.now() - sinceMs) / 1000;
+
+/** Delivered a second with nothing else waiting. */
+async function measureFresh(server: Server, receiver: Peer): Promise<number> {
+  const generator = await startGenerator(server);
+  await generator.ask({ runMs: WARM_UP_MS });
+  await receiver.ask("reset");
+  const { accepted, firstAtUs } = await generator.ask<GeneratorReport>({ runMs: FRESH_MS });
+  while ((await receiver.ask<number>("count")) < accepted) await Bun.sleep(5);
+  const { lastAtUs } = await receiver.ask<ReceiverReport>("report");
+  await generator.stop();
+  return accepted / ((lastAtUs - firstAtUs) / 1e6);
+}
+
+/** Killed with SIGKILL while batches that no endpoint gets are published. */
+async function killUnderLoad(server: Server): Promise<void> {
+  const publishing = publishBatches(server, "bench.unheard", Infinity).catch(() => {});
+  await Bun.sleep(LOADED_MS);
+  await server.kill();
+  await publishing;
+}
+
+/** What the portal's pages ask for: the median and the longest of nine times, in milliseconds. */
+async function askPages(server: Server, endpointId: string): Promise<void> {
+  const paths = [
+    "/v1/stats",
+    `/v1/stats/endpoints?endpoint_ids=${endpointId}`,
+    "/v1/stats/deliveries",
+    `/v1/endpoints/${endpointId}`,
+    "/v1/endpoints?limit=50",
+    "/v1/deliveries?limit=50",
+    "/v1/deliveries?status=pending&limit=50",
+    `/v1/deliveries?endpoint_id=${endpointId}&limit=50`,
+    "/v1/events?limit=50",
+    `/v1/events?type=${WAITING}&limit=50`,
+  ];
+  for (const path of paths) {
+    const times: number[] = [];
+    for (let n = 0; n < ASKED_TIMES; n++) {
+      const at = performance.now();
+      await callServer(server, "GET", path);
+      times.push(performance.now() - at);
+    }
+    times.sort((a, b) => a - b);
+    const [median, longest] = [times[times.length >> 1] ?? 0, times.at(-1) ?? 0];
+    console.log(
+      `  ${path.replace(endpointId, ":id")}: ${median.toFixed(1)} ms, at most ${longest.toFixed(1)}`,
+    );
+  }
+}
+
+/** All that waits goes out, beside a steady pace of fresh events. */
+async function drain(server: Server, endpointId: string, receiver: Peer): Promise<number> {
+  const body = `{"type":"bench.endpoint_0","data":{"sequence":1000000001,"sent_at_us":${"1".repeat(16)},"padding":"${"x".repeat(900)}"}}`;
+  const head = [
+    "POST /v1/events HTTP/1.1",
+    `host: 127.0.0.1:${server.port}`,
+    `authorization: Bearer ${server.apiKey}`,
+    "content-type: application/json",
+    `content-length: ${body.length}`,
+  ];
+  const request = [...head, "", body].join("\r\n");
+  const settings: PacerSettings = {
+    port: server.port,
+    request,
+    perSecond: PACED_PER_SECOND,
+    connections: 16,
+  };
+  const { peer: pacer } = await startPeer("pacer.ts", settings);
+  const began = performance.now();
+  await callServer(server, "POST", `/v1/endpoints/${endpointId}/resume`, "{}");
+  const paced: PacerReport[] = [];
+  let received = 0;
+  while (received < waiting) {
+    paced.push(await pacer.ask<PacerReport>({ runMs: 2000 }));
+    const now = await receiver.ask<number>("count");
+    if (now === received) throw new Error(`${waiting - now} of ${waiting} events did not arrive`);
+    received = now;
+  }
+  const { duplicates } = await receiver.ask<ReceiverReport>("report");
+  const worst = Math.max(...paced.map(({ latency }) => latency.p99Ms));
+  const rate = waiting / seconds(began);
+  console.log(
+    `drained at ${rate.toFixed(0)} a second, ${duplicates} of them twice; beside it ${PACED_PER_SECOND} publishes a second: ` +
+      `p99 of two seconds at most ${worst.toFixed(1)} ms; ${peakMiB(server)} MiB at most`,
+  );
+  await pacer.stop();
+  return rate;
+}
+
+console.log(describeMachine(directory));
+const [fresh, late] = [await startReceiver(), await startReceiver()];
+let server = await startServer(contender, directory);
+console.log(`idle: ${rssMiB(server)} MiB`);
+let began = performance.now();
+await createEndpoints(server, fresh.port, endpoints, 1);
+console.log(`${endpoints} endpoints made in ${seconds(began).toFixed(1)} s: ${rssMiB(server)} MiB`);
+const freshRate = await measureFresh(server, fresh.peer);
+console.log(`fresh: ${freshRate.toFixed(0)} delivered a second`);
+const endpoint = { url: `http://127.0.0.1:${late.port}/late`, event_types: [WAITING], max_concurrency: 100 };
+const { id } = await callServer(server, "POST", "/v1/endpoints", JSON.stringify(endpoint));
+await callServer(server, "POST", `/v1/endpoints/${String(id)}/pause`, "{}");
+
+const before = diskBytes();
+resetPeak(server.pid);
+began = performance.now();
+await publishBatches(server, WAITING, waiting);
+const perEvent = (diskBytes() - before) / waiting;
+console.log(
+  `${waiting} events taken by batches at ${(waiting / seconds(began)).toFixed(0)} a second: ` +
+    `${peakMiB(server)} MiB at most, ${perEvent.toFixed(0)} bytes on disk for each`,
+);
+await askPages(server, String(id));
+await killUnderLoad(server);
+began = performance.now();
+server = await startAgain(contender, directory, server);
+console.log(`after kill -9 ready in ${(seconds(began) * 1000).toFixed(0)} ms: ${rssMiB(server)} MiB`);
+await askPages(server, String(id));
+const drainRate = await drain(server, String(id), late.peer);
+console.log(`backlog ÷ fresh: ${(drainRate / freshRate).toFixed(2)}`);
+await server.stop();
+for (const { peer } of [fresh, late]) await peer.stop();
+process.exit(0);
