@@ -69,13 +69,13 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
     const message = sign(parts.ids, endpoint, load, shaped.body, parts.now());
     // What is ours is done: from now on it is the destination that takes time.
     const until = parts.monotonic() + endpoint.timeoutSeconds * 1000;
-    const sending: Sending = { parts, endpoint, startedAt, began, until, asked: { headers: [] } };
+    const sending: Sending = { parts, endpoint, startedAt, began, until };
     const rendered = render(sending, kind, message);
     const request = rendered instanceof Promise ? await waited(sending, rendered, shaped.body) : rendered;
     if ("code" in request) return sentMalformed(startedAt, request);
     if (request instanceof Unprepared) {
       const sent = sentUnprepared(request, sending, message);
-      return sent && hideInFacts(sent, () => secretsOf(kind, endpoint, sending.asked));
+      return sent && hideInFacts(sent, () => secretsOf(kind, endpoint, request.asked ?? NOTHING_ASKED));
     }
     const result = await transmit(sending, request);
     if (result.kind === "aborted") return null;
@@ -110,6 +110,8 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
 /** What of a request carries credentials. */
 type Carried = Pick<OutgoingRequest, "headers" | "secrets">;
 
+const NOTHING_ASKED: Carried = { headers: [] };
+
 /** An attempt whose message is signed. */
 interface Sending {
   parts: SendParts;
@@ -119,8 +121,6 @@ interface Sending {
   began: number;
   /** When its time is up, by the monotonic clock. */
   until: number;
-  /** The last request that had to be made before: for a token, or credentials. */
-  asked: Carried;
   /** When the last answer came, by the monotonic clock. */
   answeredAt?: number;
   /** See Sent. */
@@ -281,10 +281,7 @@ function render(sending: Sending, kind: DestinationKind, message: Message): Rend
     const detail = `The body has ${message.body.length} bytes; ${kind.name} takes at most ${kind.maxBytes}.`;
     return { code: "body_too_large", detail };
   }
-  const ask: Ask = async (request) => {
-    sending.asked = request;
-    return requireAnswer(await transmit(sending, request));
-  };
+  const ask: Ask = async (request) => requireAnswer(await transmit(sending, request));
   const { parts, endpoint } = sending;
   const inPool: InPool = (work) =>
     inOurTime(sending, () => {

@@ -194,15 +194,26 @@ export interface DestinationKind extends KindRow {
  * go on: the attempt ends as if the destination itself had answered so.
  */
 export class Unprepared extends Error {
-  /** `error` where the server answered; null: the transport's own. */
+  /** null where the server did not answer: the transport's own. */
+  readonly error: AttemptError | null;
+  readonly throttled: boolean;
+  /** What it was asked, which it may repeat: hidden for all attempts that wait for the same answer. */
+  readonly asked: OutgoingRequest | null;
+
+  constructor(result: Exclude<TransportResult, Answered>);
+  constructor(result: Answered, refusal: { error: AttemptError; throttled: boolean; asked: OutgoingRequest });
   constructor(
     readonly result: TransportResult,
-    readonly error: AttemptError | null = null,
-    readonly throttled = false,
+    refusal?: { error: AttemptError; throttled: boolean; asked: OutgoingRequest },
   ) {
     super("the request could not be prepared");
+    this.error = refusal?.error ?? null;
+    this.throttled = refusal?.throttled ?? false;
+    this.asked = refusal?.asked ?? null;
   }
 }
+
+type Answered = Extract<TransportResult, { kind: "response" }>;
 
 /**
  * All that the customer chose and that is, or comes to be, connected to: what the guard is asked for when an

@@ -10,6 +10,7 @@ import {
   type DestinationField,
   type InPool,
   isSuccess,
+  type OutgoingRequest,
   Unprepared,
 } from "./destination.ts";
 import { Grants, readGranted } from "./grants.ts";
@@ -213,7 +214,7 @@ async function assertionOf(
 
 async function fetchToken(assertion: string, account: ServiceAccount, now: number, ask: Ask): Promise<Token> {
   const body = new URLSearchParams({ grant_type: GRANT_TYPE, assertion }).toString();
-  const answer = await ask({
+  const request: OutgoingRequest = {
     method: "POST",
     url: new URL(account.tokenUri),
     headers: [
@@ -222,7 +223,9 @@ async function fetchToken(assertion: string, account: ServiceAccount, now: numbe
       ["accept", "application/json"],
     ],
     body: encoder.encode(body),
-  });
+    secrets: [assertion],
+  };
+  const answer = await ask(request);
   const { access_token: text, expires_in: seconds, error } = readObject(answer.body);
   const token = readGranted(text);
   if (isSuccess(answer.status) && token !== null && typeof seconds === "number") {
@@ -230,7 +233,7 @@ async function fetchToken(assertion: string, account: ServiceAccount, now: numbe
   }
   throw new Unprepared(
     { kind: "response", truncated: false, ...answer },
-    errorNamed("token_unavailable", nameOf(error)),
+    { error: errorNamed("token_unavailable", nameOf(error)), throttled: false, asked: request },
   );
 }
 

@@ -5,12 +5,12 @@ import type { Endpoint } from "../../src/core/model.ts";
 import type { Load } from "../../src/core/waiting.ts";
 import { isCredentialHeader, MASK } from "../../src/destinations/credential-headers.ts";
 import { readRequestHead, varyingHeaders } from "../../src/destinations/request-head.ts";
-import { send } from "../../src/delivery/send.ts";
+import { send, type SendParts } from "../../src/delivery/send.ts";
 import { turnsOf } from "../../src/store/project-turns.ts";
 import type { Transport, TransportRequest, TransportResult } from "../../src/transport/types.ts";
-import { startApi } from "../http/log-kit.ts";
+import { type Api, startApi } from "../http/log-kit.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
-import { CASES } from "../destinations/kinds/cases.ts";
+import { CASES, kindOf } from "../destinations/kinds/cases.ts";
 import type { KindCase } from "../destinations/kinds/case.ts";
 
 const TYPES = ["invoice.paid", "order.created", "invoice.paid"];
@@ -66,6 +66,55 @@ function loadOf(endpoint: Endpoint, id: number, type: string, hops: number): Loa
   };
 }
 
+const START = Date.UTC(2026, 10, 21, 9);
+
+function partsOf(api: Api, transport: Transport, now: () => number): SendParts {
+  return {
+    transport,
+    ids: api.data.ids,
+    turnsOf: (projectId: number) => turnsOf(api.data, projectId),
+    isTurnOver: () => api.data.store.turns.isOver,
+    now,
+    dated: now,
+    monotonic: now,
+    signal: new AbortController().signal,
+    onBroken: (_: Endpoint, error: unknown) => {
+      throw error;
+    },
+  };
+}
+
+/** Refuses whatever it is asked, and repeats it. */
+class Echo implements Transport {
+  readonly requests: TransportRequest[] = [];
+
+  send(request: TransportRequest): Promise<TransportResult> {
+    this.requests.push(request);
+    const text = `${JSON.stringify(request.headers)}\n${Buffer.from(request.body).toString()}`;
+    const answer = { status: 403, headers: [], body: encoder.encode(text), truncated: false };
+    return Promise.resolve({ kind: "response", ...answer });
+  }
+
+  stats() {
+    return { open: 0, idle: 0, connects: 0, reused: 0 };
+  }
+
+  close(): void {}
+}
+
+/** The case's config as an endpoint stores it. */
+function storedOf(proof: KindCase): Pick<Endpoint, "config" | "credentials"> {
+  const { fields } = kindOf(proof);
+  const isSecret = (field: string) => fields.some(({ name, secret }) => secret && name === field);
+  const entries = Object.entries(proof.config);
+  return {
+    config: Object.fromEntries(entries.filter(([name]) => !isSecret(name))),
+    credentials: Object.fromEntries(
+      entries.flatMap(([name, value]) => (isSecret(name) ? [[name, String(value)]] : [])),
+    ),
+  };
+}
+
 const shownUrl = (url: string) => url.replace(/\?.*$/, "");
 
 describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (kind, proof) => {
@@ -75,20 +124,8 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (kind, p
     const { role_arn: _role, external_id: _external, ...config } = proof.config;
     const endpoint: Endpoint = { ...plainEndpoint, id: api.data.store.takeKey(), kind, config };
     const transport = new Capture(proof);
-    let now = Date.UTC(2026, 10, 21, 9);
-    const parts = {
-      transport,
-      ids: api.data.ids,
-      turnsOf: (projectId: number) => turnsOf(api.data, projectId),
-      isTurnOver: () => api.data.store.turns.isOver,
-      now: () => now,
-      dated: () => now,
-      monotonic: () => now,
-      signal: new AbortController().signal,
-      onBroken: (_: Endpoint, error: unknown) => {
-        throw error;
-      },
-    };
+    let now = START;
+    const parts = partsOf(api, transport, () => now);
     for (const [at, type] of TYPES.entries()) {
       now += 61_000;
       // One that came out of a delivery stands between others that did not.
@@ -113,3 +150,27 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (kind, p
     }
   });
 });
+
+describe.each(CASES.filter(({ asked }) => asked).map((proof) => [proof.kind, proof] as const))(
+  "%s",
+  (kind, proof) => {
+    test("what is asked for once for several attempts, and repeated, is hidden in each of them", async () => {
+      await using api = await startApi();
+      const endpoint: Endpoint = { ...plainEndpoint, id: api.data.store.takeKey(), kind, ...storedOf(proof) };
+      const transport = new Echo();
+      const parts = partsOf(api, transport, () => START);
+      const attempts = await Promise.all(
+        TYPES.map((type) => send(parts, endpoint, loadOf(endpoint, api.data.store.takeKey(), type, 0))),
+      );
+      const shown = attempts.map((sent) => Buffer.from(sent?.responseBody ?? []).toString());
+      expect([transport.requests.length, shown.length, new Set(shown).size]).toEqual([1, TYPES.length, 1]);
+      const [request] = transport.requests;
+      const made = new URLSearchParams(Buffer.from(request?.body ?? []).toString()).get("assertion");
+      const secret =
+        request?.headers.find(([name]) => name === "authorization")?.[1].split("Signature=")[1] ?? made;
+      expect(secret).toBeString();
+      expect(shown[0]).toContain(MASK);
+      expect(shown[0]).not.toContain(secret ?? "");
+    });
+  },
+);

@@ -1,4 +1,11 @@
-import { type Answer, type Ask, type DestinationConfig, type Message, Unprepared } from "../destination.ts";
+import {
+  type Answer,
+  type Ask,
+  type DestinationConfig,
+  type Message,
+  type OutgoingRequest,
+  Unprepared,
+} from "../destination.ts";
 import { perConfig, textOf } from "../requests.ts";
 import { USER_AGENT } from "../../transport/user-agent.ts";
 import { errorNamed } from "../answers.ts";
@@ -99,17 +106,16 @@ class RoleSession {
       },
       { service: "sts", region, credentials: longTermOf(this.config), timestampSeconds },
     );
-    const credentials = this.#read(await ask(request));
+    const credentials = this.#read(request, await ask(request));
     roleCredentials.set(this.config, credentials);
     return credentials;
   }
 
-  #read(answer: Answer): RoleCredentials {
+  #read(asked: OutgoingRequest, answer: Answer): RoleCredentials {
     const refusal = (detail: string, throttled: boolean) =>
       new Unprepared(
         { kind: "response", truncated: false, ...answer },
-        errorNamed("role_refused", detail),
-        throttled,
+        { error: errorNamed("role_refused", detail), throttled, asked },
       );
     if (answer.status !== 200) {
       const judged = judgeRefusal(answer, { action: "sts:AssumeRole", resource: this.roleArn });
