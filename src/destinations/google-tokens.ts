@@ -13,7 +13,7 @@ import {
   type OutgoingRequest,
   Unprepared,
 } from "./destination.ts";
-import { Grants, readGranted } from "./grants.ts";
+import { endNow, Grants, type Lifetime, lifetimeOf, readGranted } from "./grants.ts";
 import { perConfig, textOf } from "./requests.ts";
 import { USER_AGENT } from "../transport/user-agent.ts";
 
@@ -21,7 +21,7 @@ import { USER_AGENT } from "../transport/user-agent.ts";
  * Access tokens of Google service accounts (developers.google.com/identity/protocols/oauth2/service-account):
  * a JWT signed with the account's key is exchanged at its `token_uri`. A token serves all attempts of an
  * endpoint until shortly before its end; however many want one at a time, one request is made. The JWT is
- * kept as tokens are: a server that refuses, or grants for a second, costs requests and no signatures.
+ * kept as tokens are: a server that refuses, or grants what has ended, costs requests and no signatures.
  */
 
 const TOKEN_URI = "https://oauth2.googleapis.com/token";
@@ -32,8 +32,6 @@ const ASSERTION_SECONDS = 3600;
 const ASSERTION_KEPT_MS = 3_000_000;
 /** RFC 7518, 3.3: RS256 takes no smaller key. */
 const KEY_BITS_MIN = 2048;
-/** How long before its end a token is made anew; it still serves meanwhile, should that fail. */
-const RENEW_BEFORE_MS = 300_000;
 /** A token that ends sooner is not sent any more: it might end on its way. */
 const USABLE_MS = 10_000;
 
@@ -128,11 +126,9 @@ export function tokenAddressesOf(config: DestinationConfig): DestinationAddress[
 
 const accountOf = perConfig((config) => readServiceAccount(textOf(config, "service_account_json") ?? ""));
 
-interface Token {
+interface Token extends Lifetime {
   /** Its text alone. */
   granted: [string];
-  /** Long ago where it was refused. */
-  endsAt: number;
 }
 
 /** The last token of each, also after it was refused: a server may repeat it. */
@@ -165,7 +161,7 @@ export async function bearerOf(
 ): Promise<string> {
   const asking = askingOf(config);
   const token = tokens.lookUp(config);
-  if (token && now < token.endsAt - RENEW_BEFORE_MS) return `Bearer ${token.granted[0]}`;
+  if (token && now < token.renewsAt) return `Bearer ${token.granted[0]}`;
   try {
     const account = accountOf(config);
     // Whoever comes later waits for the same signature, and then for the same answer.
@@ -187,8 +183,7 @@ export function tokenSecrets(config: DestinationConfig): readonly string[] {
 
 /** The token was refused: the next attempt asks for another one. */
 export function forgetToken(config: DestinationConfig): void {
-  const token = tokens.lookUp(config);
-  if (token) token.endsAt = Number.NEGATIVE_INFINITY;
+  endNow(tokens.lookUp(config));
 }
 
 /** One that serves again, or is being signed, or is signed now. */
@@ -229,7 +224,7 @@ async function fetchToken(assertion: string, account: ServiceAccount, now: numbe
   const { access_token: text, expires_in: seconds, error } = readObject(answer.body);
   const token = readGranted(text);
   if (isSuccess(answer.status) && token !== null && typeof seconds === "number") {
-    return { granted: [token], endsAt: now + seconds * 1000 };
+    return { granted: [token], ...lifetimeOf(now, now + seconds * 1000) };
   }
   throw new Unprepared(
     { kind: "response", truncated: false, ...answer },

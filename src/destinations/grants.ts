@@ -24,6 +24,27 @@ export class Grants<T extends { granted: readonly string[] }> extends RecentByOb
   }
 }
 
+/** How long a grant serves, in Unix milliseconds. */
+export interface Lifetime {
+  /** From then on the next one is asked for; the old one still serves meanwhile, should none come. */
+  renewsAt: number;
+  endsAt: number;
+}
+
+const RENEW_BEFORE_MS = 5 * 60_000;
+
+/** A short one is renewed in the last quarter of its time, or every message would ask. */
+export function lifetimeOf(grantedAt: number, endsAt: number): Lifetime {
+  return { renewsAt: endsAt - Math.min(RENEW_BEFORE_MS, (endsAt - grantedAt) / 4), endsAt };
+}
+
+/** The destination refused it, whatever its end is: the next attempt asks for another one. */
+export function endNow(grant: Lifetime | undefined): void {
+  if (grant === undefined) return;
+  grant.renewsAt = Number.NEGATIVE_INFINITY;
+  grant.endsAt = Number.NEGATIVE_INFINITY;
+}
+
 /** A text that a token server grants, or null: it goes into a header, and has a bound as it is kept. */
 export function readGranted(value: unknown): string | null {
   if (typeof value !== "string" || value.length > limit("grantedLengthMax")) return null;

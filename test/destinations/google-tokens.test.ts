@@ -150,7 +150,10 @@ describe("what is signed", () => {
 
   test.each([
     ["refuses each time", () => answerOf({ status: 400, body: '{"error":"invalid_grant"}' })],
-    ["grants for a second", () => answerOf({ status: 200, body: '{"access_token":"a","expires_in":1}' })],
+    [
+      "grants what has ended",
+      () => answerOf({ status: 200, body: '{"access_token":"a","expires_in":-3600}' }),
+    ],
   ])("serves again for 50 minutes where the server %s", async (_name, answer) => {
     const same = config();
     const at = (ms: number) =>

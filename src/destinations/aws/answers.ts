@@ -1,10 +1,13 @@
 import { DELIVERED, readObject, readText, rejected, UNEXPECTED } from "../answers.ts";
-import type { Answer, Judgement, Refusal } from "../destination.ts";
+import type { Answer, DestinationConfig, Judgement, Refusal } from "../destination.ts";
+import { forgetRole } from "./role-credentials.ts";
 
 /** What the services of AWS have in common where they refuse: a code, in JSON, in XML or in a header. */
 
 /** What the caller wanted to do, for the refusals that say it is not allowed. */
 export interface Permission {
+  /** Where a role may have signed the call: its credentials are forgotten if they are refused. */
+  signedBy: DestinationConfig | null;
   /** As policies call it, such as `sqs:SendMessage`. */
   action: string;
   resource: string;
@@ -21,6 +24,10 @@ const THROTTLING =
 const DENIED =
   /^(access ?denied|authorizationerror|notauthorized|kms\.?accessdenied|accountproblem|allaccessdisabled)/i;
 
+/** Codes that mean: not by these credentials, as they have ended, are not known, or do not fit each other. */
+const UNKNOWN =
+  /^(expired ?token|request ?expired|invalid(client)?token|unrecognizedclient|tokenrefreshrequired|invalidaccesskey|invalidsecurity|authfailure|signaturedoesnotmatch|invalidsignature|incompletesignature|missingauthenticationtoken)/i;
+
 /** Not the destination is closed, but the key that it is encrypted with. */
 const KEY_DENIED = /^kms/i;
 
@@ -31,12 +38,14 @@ const MISSING =
 /** A status other than success: the service's own code in `detail`, or the permission that is missing. */
 export function judgeRefusal(answer: Answer, permission: Permission): Refusal {
   const { code, text } = readError(answer);
-  return refusalOf(code, text, permission);
+  if (code !== null) return refusalOf(code, text, permission);
+  if (answer.status === 401 || answer.status === 403) forgetSigner(permission);
+  return rejected();
 }
 
 /** `code` as the service gave it, `text` with its own words. */
-export function refusalOf(code: string | null, text: string, permission: Permission): Refusal {
-  if (code === null) return rejected();
+export function refusalOf(code: string, text: string, permission: Permission): Refusal {
+  if (UNKNOWN.test(code) || (DENIED.test(code) && !KEY_DENIED.test(code))) forgetSigner(permission);
   if (!DENIED.test(code)) return rejected("refused", { throttled: THROTTLING.test(code), detail: code });
   const { action, resource: named } = KEY_DENIED.test(code) ? keyOf(permission) : permission;
   const [, missing = action, resource = named] = MISSING.exec(text) ?? [];
@@ -45,7 +54,12 @@ export function refusalOf(code: string | null, text: string, permission: Permiss
   return rejected("permission_missing", { detail: `${isOwn ? permission.action : missing} on ${resource}` });
 }
 
-function keyOf({ resource }: Permission): Permission {
+/** Also where access is denied: so IAM answers a role's sessions that were revoked, and no later ones. */
+function forgetSigner({ signedBy }: Permission): void {
+  if (signedBy !== null) forgetRole(signedBy);
+}
+
+function keyOf({ resource }: Permission): Pick<Permission, "action" | "resource"> {
   return { action: "kms:GenerateDataKey", resource: `the key of ${resource}` };
 }
 

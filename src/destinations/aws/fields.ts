@@ -93,7 +93,7 @@ export const AWS_NOTES = " Prefer a role, and an access key that may do nothing 
 
 export const AWS_ERRORS = {
   refused:
-    "The service did not take the message; `error_detail` is its own code, such as `InvalidClientTokenId`.",
+    "The service did not take the message; `error_detail` is its own code, such as `InvalidClientTokenId`. Credentials of a role that it refuses are asked for anew by the next attempt.",
   permission_missing:
     "`error_detail` is the action that is not allowed, and on what, as in `sqs:SendMessage on arn:aws:sqs:…`.",
   role_refused:

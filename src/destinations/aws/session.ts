@@ -9,25 +9,17 @@ import {
 import { perConfig, textOf } from "../requests.ts";
 import { USER_AGENT } from "../../transport/user-agent.ts";
 import { errorNamed } from "../answers.ts";
-import { Grants, readGranted } from "../grants.ts";
+import { lifetimeOf, readGranted } from "../grants.ts";
 import { judgeRefusal, readElement } from "./answers.ts";
+import { type RoleCredentials, roleCredentials } from "./role-credentials.ts";
 import { type AwsCredentials, signAws } from "./sign.ts";
 
 /**
  * The credentials that a request is signed with: those of `config`, or those of the role that they assume. A
  * role's credentials are asked for once for each version of the endpoint, however many deliveries wait for
- * them, and again some minutes before they expire.
+ * them, again some minutes before they expire, and by the next attempt after a service refused them.
  */
 
-interface RoleCredentials extends AwsCredentials {
-  granted: readonly string[];
-  expiresAt: number;
-}
-
-const roleCredentials = new Grants<RoleCredentials>();
-
-/** Credentials live for an hour: so long before their end new ones are asked for. */
-const REFRESH_MS = 5 * 60_000;
 /** Less than this is not worth a request: it must still arrive. */
 const USABLE_MS = 30_000;
 
@@ -67,23 +59,23 @@ class RoleSession {
 
   credentials(message: Message, now: number, ask: Ask): AwsCredentials | Promise<AwsCredentials> {
     const held = roleCredentials.lookUp(this.config);
-    const leftMs = held === undefined ? 0 : held.expiresAt - now;
-    if (held !== undefined && leftMs > REFRESH_MS) return held;
-    const fresh = this.#refresh(message, ask);
-    if (held === undefined || leftMs <= USABLE_MS) return fresh;
+    if (held !== undefined && now < held.renewsAt) return held;
+    const fresh = this.#refresh(message, now, ask);
+    if (held === undefined || held.endsAt - now <= USABLE_MS) return fresh;
     // The old ones serve until the new ones are there; where none come, the next delivery asks again.
     fresh.catch(() => {});
     return held;
   }
 
-  #refresh(message: Message, ask: Ask): Promise<RoleCredentials> {
-    this.#asking ??= this.#assume(message, ask).finally(() => {
+  #refresh(message: Message, now: number, ask: Ask): Promise<RoleCredentials> {
+    this.#asking ??= this.#assume(message, now, ask).finally(() => {
       this.#asking = null;
     });
     return this.#asking;
   }
 
-  async #assume({ endpointId, timestampSeconds }: Message, ask: Ask): Promise<RoleCredentials> {
+  async #assume(message: Message, now: number, ask: Ask): Promise<RoleCredentials> {
+    const { endpointId, timestampSeconds } = message;
     const externalId = textOf(this.config, "external_id");
     const form = new URLSearchParams({
       Action: "AssumeRole",
@@ -106,30 +98,34 @@ class RoleSession {
       },
       { service: "sts", region, credentials: longTermOf(this.config), timestampSeconds },
     );
-    const credentials = this.#read(request, await ask(request));
+    const credentials = this.#read(request, await ask(request), now);
     roleCredentials.set(this.config, credentials);
     return credentials;
   }
 
-  #read(asked: OutgoingRequest, answer: Answer): RoleCredentials {
+  #read(asked: OutgoingRequest, answer: Answer, now: number): RoleCredentials {
     const refusal = (detail: string, throttled: boolean) =>
       new Unprepared(
         { kind: "response", truncated: false, ...answer },
         { error: errorNamed("role_refused", detail), throttled, asked },
       );
     if (answer.status !== 200) {
-      const judged = judgeRefusal(answer, { action: "sts:AssumeRole", resource: this.roleArn });
+      const judged = judgeRefusal(answer, {
+        signedBy: null,
+        action: "sts:AssumeRole",
+        resource: this.roleArn,
+      });
       throw refusal(judged.error?.detail ?? `status ${answer.status}`, judged.throttled);
     }
     const accessKeyId = readGranted(readElement(answer.body, "AccessKeyId"));
     const secretAccessKey = readGranted(readElement(answer.body, "SecretAccessKey"));
     const sessionToken = readGranted(readElement(answer.body, "SessionToken"));
-    const expiresAt = Date.parse(readElement(answer.body, "Expiration") ?? "");
-    if (!accessKeyId || !secretAccessKey || !sessionToken || Number.isNaN(expiresAt)) {
+    const endsAt = Date.parse(readElement(answer.body, "Expiration") ?? "");
+    if (!accessKeyId || !secretAccessKey || !sessionToken || Number.isNaN(endsAt)) {
       throw refusal("The answer holds no credentials that can be used.", false);
     }
     const granted = [accessKeyId, secretAccessKey, sessionToken];
-    return { accessKeyId, secretAccessKey, sessionToken, granted, expiresAt };
+    return { accessKeyId, secretAccessKey, sessionToken, granted, ...lifetimeOf(now, endsAt) };
   }
 }
 

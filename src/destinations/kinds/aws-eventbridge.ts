@@ -58,6 +58,7 @@ export const awsEventbridge: DestinationKind = {
   },
   judge(answer, config) {
     const permission = {
+      signedBy: config,
       action: "events:PutEvents",
       resource: textOf(config, "event_bus_name") ?? "the event bus",
     };

@@ -56,6 +56,7 @@ export const awsKinesis: DestinationKind = {
   },
   judge: (answer, config) =>
     judgeJson(answer, "SequenceNumber", {
+      signedBy: config,
       action: "kinesis:PutRecord",
       resource: `stream/${textOf(config, "stream_name") ?? ""}`,
     }),

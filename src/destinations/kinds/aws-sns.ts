@@ -52,7 +52,7 @@ export const awsSns: DestinationKind = {
   judge(answer, config) {
     if (answer.status !== 200) {
       const resource = textOf(config, "topic_arn") ?? "the topic";
-      return judgeRefusal(answer, { action: "sns:Publish", resource });
+      return judgeRefusal(answer, { signedBy: config, action: "sns:Publish", resource });
     }
     return readElement(answer.body, "MessageId") ? DELIVERED : rejected(UNEXPECTED);
   },

@@ -69,6 +69,7 @@ export const awsSqs: DestinationKind = {
   },
   judge: (answer, config) =>
     judgeJson(answer, "MessageId", {
+      signedBy: config,
       action: "sqs:SendMessage",
       resource: textOf(config, "queue_url") ?? "the queue",
     }),

@@ -68,7 +68,7 @@ export const s3: DestinationKind = {
     if (answer.status === 200) return DELIVERED;
     if (isSuccess(answer.status)) return rejected(UNEXPECTED);
     const resource = `arn:aws:s3:::${textOf(config, "bucket")}/${prefixOf(config)}*`;
-    return judgeRefusal(answer, { action: "s3:PutObject", resource });
+    return judgeRefusal(answer, { signedBy: config, action: "s3:PutObject", resource });
   },
 };
 

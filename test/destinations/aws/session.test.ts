@@ -234,6 +234,8 @@ describe("a delivery whose role cannot be assumed", () => {
       ["rejected", 403, "refused: SignatureDoesNotMatch"],
       ["delivered", 200, null],
     ]);
+    // Once for each attempt: the third one's credentials were refused.
+    expect(bench.receiver.requests("sts").length).toBe(4);
     const [refused, unreadable, echoed] = attempts;
     expect(refused).toMatchObject({
       request_headers: {},
