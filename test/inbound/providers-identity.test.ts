@@ -12,7 +12,7 @@ import type { ProviderRow } from "../../src/inbound/row.ts";
 import { CASES } from "./cases.ts";
 import { BRAINTREE_KINDS, signBraintree } from "./cases/signed-body.ts";
 import { headersOf, keysOf, NOW_MS, requestOf, textOf } from "./kit.ts";
-import { inParts, json, type Near, type Sent } from "./near.ts";
+import { form, inParts, json, type Near, type Sent } from "./near.ts";
 
 function rowOf(key: string) {
   const row = PROVIDER_ROWS.find((one) => one.key === key);
@@ -100,6 +100,14 @@ test("Braintree's notifications without an id are known again, and told apart", 
   }
   const [one, other] = ["m1", "m2"].map((id) => sentOf("oauth_access_revoked", id));
   expect(await identityOf("braintree", one as Sent)).not.toBe(await identityOf("braintree", other as Sent));
+});
+
+test("Mailgun's inbound mail is known again by whatever token, and an opening by its own alone", async () => {
+  const identity = (fields: Record<string, string>) =>
+    identityOf("mailgun", form({ "Message-Id": "<1@x>", recipient: "a@x.com", ...fields }));
+  expect(await identity({ token: "1" })).toBe(await identity({ token: "2" }));
+  const opened = (token: string) => identity({ token, event: "opened" });
+  expect([await opened("1"), await opened("2")]).toEqual(["1", "2"]);
 });
 
 test("an item of Adyen's that lacks a part of its identity is known again, whatever is not signed", async () => {

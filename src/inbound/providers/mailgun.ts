@@ -1,7 +1,7 @@
 import { type Body, readBody } from "../body.ts";
 import { checkedDocs, documentation } from "../define.ts";
 import { hmac } from "../digest.ts";
-import { all, field, firstOf, readPath } from "../facts.ts";
+import { all, derived, field, firstOf, readPath } from "../facts.ts";
 import { readForm } from "../form.ts";
 import type { InboundRequest, RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
@@ -53,6 +53,19 @@ const COVERS: Coverage = {
 /** It is signed: a verified request has it. */
 const TOKEN = firstOf(field("signature.token"), field("token"));
 
+/** Events of the forms that one message has once for each recipient; the others may happen again. */
+const HAPPENS_ONCE = new Set(["delivered", "dropped", "bounced", "complained"]);
+
+/** What a form tells of; null where that may happen again, so that only its token tells two apart. */
+const HAPPENING = derived(
+  "what happens once (delivered, dropped, bounced, complained, or inbound mail)",
+  ({ body }) => {
+    const event = readPath(body, "event");
+    if (event === null) return "mail";
+    return HAPPENS_ONCE.has(event.toLowerCase()) ? event.toLowerCase() : null;
+  },
+);
+
 export const MAILGUN: ProviderRow = {
   key: "mailgun",
   name: "Mailgun",
@@ -69,12 +82,7 @@ export const MAILGUN: ProviderRow = {
   form: "sometimes",
   typeExample: "opened",
   eventType: firstOf(field("event-data.event"), field("event")),
-  deliveryId: firstOf(
-    field("event-data.id"),
-    all(field("Message-Id"), field("recipient")),
-    field("Message-Id"),
-    TOKEN,
-  ),
+  deliveryId: firstOf(field("event-data.id"), all(field("Message-Id"), field("recipient"), HAPPENING), TOKEN),
   proofs: ["signature.signature", "signature"],
   proofTakenOnce: TOKEN,
   verifiedWith: documentation(
@@ -85,6 +93,7 @@ export const MAILGUN: ProviderRow = {
     "Mailgun's Webhook Signing Key, one for the account: GET /v5/accounts/http_signing_key.",
     "https://github.com/mailgun/documentation/blob/master/source/user_manual.rst",
     "A token is taken once: with other data it is refused.",
+    "Forms have no id: of opened, clicked and unsubscribed each token is an event, so that a retry signed anew is one more.",
   ),
 };
 

@@ -185,8 +185,15 @@ const signed = (signer: string, boundary?: string) =>
     boundary ?? "a",
   );
 
-const route = (recipient: string, token: string) =>
-  form({ "Message-Id": "<1@example.com>", recipient, token, timestamp: "1", signature: "s" });
+const mailOf = (recipient: string, token: string, event?: string) =>
+  form({
+    "Message-Id": "<1@example.com>",
+    recipient,
+    ...(event && { event }),
+    token,
+    timestamp: "1",
+    signature: "s",
+  });
 
 /** Some with an id, some without. */
 const BRAINTREE_NEAR = ["subscription_canceled", "oauth_access_revoked"].flatMap((kind) =>
@@ -272,7 +279,19 @@ export const SIGNED_BODY_CASES: Readonly<Record<string, ProviderCase>> = {
     alterations: [replacing('"token":"8', '"token":"9'), replacing('"timestamp":"18', '"timestamp":"17')],
     window: { past: 900, future: 900 },
     expected: { type: "mailgun.opened", deliveryId: "Ase7i2zsRYeDXztHGENqRA" },
-    near: { happenings: [route("a@x.com", "t1"), route("b@x.com", "t2")], again: [route("a@x.com", "t3")] },
+    near: {
+      happenings: [
+        ...["delivered", "complained", "dropped", "bounced"].map((event) => mailOf("a@x.com", "t1", event)),
+        mailOf("b@x.com", "t1", "delivered"),
+        mailOf("a@x.com", "t1"),
+        mailOf("b@x.com", "t1"),
+        // The same reader, twice: only the token differs.
+        ...["opened", "clicked", "unsubscribed"].flatMap((event) =>
+          ["1", "2"].map((token) => mailOf("a@x.com", `${event}-${token}`, event)),
+        ),
+      ],
+      again: [mailOf("a@x.com", "t2", "delivered"), mailOf("a@x.com", "t3", "Delivered")],
+    },
   },
   dropbox_sign: {
     secrets: SECRETS,
