@@ -56,7 +56,12 @@ test("each later view is one script more: it shares with the first one alone", a
 }, 60_000);
 
 test("a file may be kept for ever, as its name changes with it, and comes in what the browser takes", async () => {
-  const encodings = { "gzip, deflate, br, zstd": "br", "gzip;q=1.0": "gzip", identity: null, "": null };
+  const encodings = {
+    "gzip, deflate, br, zstd": "br",
+    "GZIP;q=1.0, br;q=0": "gzip",
+    identity: null,
+    "": null,
+  };
   for (const url of await firstFiles()) {
     const texts = new Set<string>();
     for (const [taken, given] of Object.entries(encodings)) {

@@ -10,6 +10,7 @@ import { notFound } from "../../core/errors.ts";
 import { docPageRoutes } from "./pages.ts";
 import { PAGE_ROUTE } from "./shell.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
+import { acceptedCoding } from "../shared/accepted-coding.ts";
 import { madeOnce, sharedBody } from "../shared/shared-body.ts";
 
 /**
@@ -150,7 +151,7 @@ async function serveAsset({ contentType, bodies }: Asset, request: Request): Pro
     vary: "accept-encoding",
   };
   const { plain, gzip } = await bodies();
-  if (gzip !== undefined && /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "")) {
+  if (gzip !== undefined && acceptedCoding(request, ["gzip"]) !== undefined) {
     return { status: 200, body: gzip, headers: { ...headers, "content-encoding": "gzip" } };
   }
   return { status: 200, body: plain, headers };

@@ -3,6 +3,7 @@ import { hasLongQuery } from "../../core/long-query.ts";
 import { buildPortal, type PortalFile } from "../../platform/portal-build.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
+import { acceptedCoding } from "../shared/accepted-coding.ts";
 import { madeOnce, sharedBody } from "../shared/shared-body.ts";
 
 /**
@@ -24,8 +25,6 @@ interface ReadyFile {
 
 /** The better one first. */
 const ENCODINGS = ["br", "gzip"] as const;
-/** Of those that a browser says it takes, so many are read; it names some five. */
-const CODINGS_MAX = 20;
 
 const portalFiles = madeOnce(async () => {
   const { page, files } = await buildPortal();
@@ -118,8 +117,7 @@ async function serve(file: ReadyFile, request: Request): Promise<Answer> {
     "cache-control": "public, max-age=31536000, immutable",
     vary: "accept-encoding",
   };
-  const taken = request.headers.get("accept-encoding")?.split(/[,;\s]+/, CODINGS_MAX) ?? [];
-  const encoding = ENCODINGS.find((one) => taken.includes(one));
+  const encoding = acceptedCoding(request, ENCODINGS);
   if (encoding === undefined) return { status: 200, body: await file.plain(), headers };
   return { status: 200, body: file[encoding], headers: { ...headers, "content-encoding": encoding } };
 }
