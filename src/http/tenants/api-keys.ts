@@ -195,7 +195,9 @@ function deleteRoute(services: Needs<"ids" | "tenants">): AnyRoute {
       if (key === undefined) throw notFound("API key");
       const audited = { before: { name: key.name, scopes: key.scopes }, after: null };
       return commitChange(context, {
-        write: () => tenants.deleteKey(key),
+        write() {
+          if (!tenants.deleteKey(key)) throw notFound("API key");
+        },
         answer: () => ({ status: 204, audited }),
         remember: () => tenants.forgetKey(key),
       });

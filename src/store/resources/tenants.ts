@@ -292,10 +292,12 @@ export class Tenants {
     return this.#keysOf.of(projectId);
   }
 
-  /** Inside a write; `forgetKey` afterwards. */
-  deleteKey({ id }: ApiKey): void {
-    this.db.delete(apiKey).where(eq(apiKey.id, id)).run();
+  /** Inside a write; `forgetKey` afterwards. False where it is gone. */
+  deleteKey(key: ApiKey): boolean {
+    if (!this.isStored(key)) return false;
+    this.db.delete(apiKey).where(eq(apiKey.id, key.id)).run();
     this.accessChanges++;
+    return true;
   }
 
   /** Nothing with it passes from now on, nor what came with it before and is not written yet. */

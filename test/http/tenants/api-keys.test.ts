@@ -136,6 +136,17 @@ describe("the end of a key", () => {
     expectProblem(await other.live.delete(`/v1/api-keys/${made.id}`), 404, "not_found");
   });
 
+  test("is one, however many ask for it at once: one 204, one entry of the audit log", async () => {
+    const { id } = await create();
+    const replies = await Promise.all(Array.from({ length: 8 }, () => app.live.delete(`/v1/api-keys/${id}`)));
+    const statuses = replies.map(({ status }) => status).toSorted((one, other) => one - other);
+    expect(statuses).toEqual([204, ...Array<number>(7).fill(404)]);
+    const { data } = (await app.live.get(`/v1/audit?object_id=${id}&limit=250`)).json as {
+      data?: { action: string }[];
+    };
+    expect(data?.map(({ action }) => action)).toEqual(["api_key.revoked", "api_key.created"]);
+  });
+
   test("a key may revoke itself", async () => {
     const { id, key } = await create();
     expect((await app.with(key).delete(`/v1/api-keys/${id}`)).status).toBe(204);
