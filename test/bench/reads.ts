@@ -1,7 +1,7 @@
 /**
  * What reading does to the others: every operation of the OpenAPI document that reads or computes is asked
- * for as often as the service answers, over events of 0.9 MB, while a health check and another project's
- * publishing go on at a steady pace.
+ * for as often as the service answers, over events of 0.9 MB and pages of the audit log of 1 MB, while a
+ * health check and another project's publishing go on at a steady pace.
  *
  *   bun test/bench/reads.ts [--seconds 2] [--connections 8] [--only listEvents]
  *
@@ -26,6 +26,8 @@ const { values: options } = parseArgs({
 const runMs = Number(options.seconds) * 1000;
 const EVENTS = 100;
 const BODY_BYTES = 900_000;
+/** With what each shows a page of the audit log is as large as one may be. */
+const PATCHES = 130;
 const METRICS = "a-metrics-token-of-the-bench";
 const ENV = {
   SEALPOST_PUBLISH_RATE_LIMIT: "0",
@@ -73,6 +75,13 @@ async function prepare() {
   let event: Record<string, string> = {};
   for (let n = 0; n < EVENTS; n++)
     event = await call("POST", "/v1/events", { type: "large", consumer_id: "anna", data: { n, list, text } });
+  for (let n = 0; n < PATCHES; n++) {
+    const metadata = { text: `${n}${"m".repeat(3500)}` };
+    await call("PATCH", `/v1/endpoints/${endpoint["id"]}`, {
+      description: `${n}${"d".repeat(900)}`,
+      metadata,
+    });
+  }
   await call("POST", `/v1/endpoints/${endpoint["id"]}/pause`);
   const deliveries = (await call("GET", "/v1/deliveries?limit=1"))["data"] as unknown as { id: string }[];
   const source = await call("POST", "/v1/sources", {
@@ -100,6 +109,7 @@ const PARAMETERS: Readonly<Record<string, string | undefined>> = {
 
 /** What makes an operation work most: a search that finds nothing, the longest span, the largest body. */
 const QUERIES: Readonly<Record<string, string>> = {
+  listAudit: "?limit=250",
   listEvents: "?q=nowhere&limit=250",
   listDeliveries: "?q=nowhere&limit=250",
   countDeliveries: "?by=hour",

@@ -3,15 +3,16 @@ const headEndMark = Buffer.from("\r\n\r\n");
  * The end of "content-length: ", which every client and server spells alike, whatever it does with capitals.
  */
 const lengthMark = Buffer.from("ength: ");
+const chunkedMark = Buffer.from("ncoding: chunked");
+const lineEndMark = Buffer.from("\r\n");
 const ZERO = 48;
 const NINE = 57;
 
 /**
  * Cuts a stream of bytes into HTTP/1.1 messages and hands each whole one to `onMessage`.
  *
- * It knows what the bench's own peers send (a head, and a body of `content-length` bytes) and nothing
- * more, so that the generator and the receiver leave the two cores to what is measured. No chunked bodies,
- * no trailers.
+ * It knows what the bench's own peers send (a head, and a body of `content-length` bytes or in chunks) and
+ * nothing more, so that the generator and the receiver leave the two cores to what is measured. No trailers.
  */
 export function createFramer(onMessage: (message: Buffer) => void): (chunk: Buffer) => void {
   let rest: Buffer | undefined;
@@ -58,9 +59,22 @@ export function writeDigits(bytes: Buffer, end: number, value: number): void {
 function findMessageEnd(bytes: Buffer): number | undefined {
   const headEnd = bytes.indexOf(headEndMark);
   if (headEnd === -1) return undefined;
+  const bodyAt = headEnd + headEndMark.length;
+  const isInHead = (at: number) => at !== -1 && at < headEnd;
   const lengthAt = bytes.indexOf(lengthMark);
-  const hasBody = lengthAt !== -1 && lengthAt < headEnd;
-  const bodyLength = hasBody ? readDigits(bytes, lengthAt + lengthMark.length) : 0;
-  const end = headEnd + headEndMark.length + bodyLength;
+  if (!isInHead(lengthAt) && isInHead(bytes.indexOf(chunkedMark))) return findLastChunkEnd(bytes, bodyAt);
+  const bodyLength = isInHead(lengthAt) ? readDigits(bytes, lengthAt + lengthMark.length) : 0;
+  const end = bodyAt + bodyLength;
   return end <= bytes.length ? end : undefined;
+}
+
+function findLastChunkEnd(bytes: Buffer, bodyAt: number): number | undefined {
+  for (let at = bodyAt; at < bytes.length; ) {
+    const lineEnd = bytes.indexOf(lineEndMark, at);
+    if (lineEnd === -1) return undefined;
+    const size = Number.parseInt(bytes.toString("latin1", at, lineEnd), 16);
+    at = lineEnd + size + 2 * lineEndMark.length;
+    if (size === 0) return at <= bytes.length ? at : undefined;
+  }
+  return undefined;
 }
