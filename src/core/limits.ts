@@ -144,7 +144,7 @@ export const LIMITS = {
   pageBytesMax: {
     value: MIB,
     unit: "bytes",
-    why: "A page of a list ends once it is that large: an attempt of a large event has a megabyte, and the loop writes a page in one turn.",
+    why: "A page of a list ends once it is that large: an attempt of a large event has a megabyte, and of an account that waits for turns one page is written at a time.",
   },
   batchEventsMax: {
     value: 500,

@@ -37,6 +37,10 @@ export class CountingTurns implements Turns {
     return this.next();
   }
 
+  beginPage(): Promise<() => void> {
+    return Promise.resolve(() => {});
+  }
+
   inPool<Made>(work: () => Promise<Made>): Promise<Made> {
     return work();
   }

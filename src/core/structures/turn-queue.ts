@@ -69,6 +69,11 @@ export interface Turns {
    */
   inPieces<Made>(bytes: number, begin: () => Pieces<Made>): Made | Promise<Made>;
   /**
+   * Resolves once no other page of the account is written, whose callers take turns, with what ends that:
+   * each holds what is made of it, and many that went on together would all be held to the end.
+   */
+  beginPage(): Promise<() => void>;
+  /**
    * Does long work of the thread pool, where the fsync of a commit stands behind what is there: one at a time
    * over all accounts, which take turns.
    */
@@ -137,6 +142,8 @@ export class TurnQueue implements Turns {
   readonly #lightWorks = new Map<string, Lines>();
   /** The same of heavy ones, which no light work waits for. */
   readonly #heavyWorks = new Map<string, Lines>();
+  /** The same of pages. */
+  readonly #pages = new Map<string, Lines>();
   /** Those that wait for the one that works in the thread pool. */
   readonly #forPool = new Lines();
   #isPoolTaken = false;
@@ -188,6 +195,10 @@ export class TurnQueue implements Turns {
     }
   }
 
+  beginPage(owner = OURSELVES): Promise<() => void> {
+    return this.#begun(this.#pages, owner);
+  }
+
   async inPool<Made>(work: () => Promise<Made>, { names, signal } = OURSELVES): Promise<Made> {
     if (this.#isPoolTaken) await new Promise<void>((resolve) => this.#forPool.push(names, resolve));
     this.#isPoolTaken = true;
@@ -203,11 +214,7 @@ export class TurnQueue implements Turns {
   }
 
   async #oneByOne<Made>(bytes: number, pieces: Pieces<Made>, owner: Owner): Promise<Made> {
-    const [account, ...inner] = owner.names;
-    const works = isHeavy(bytes) ? this.#heavyWorks : this.#lightWorks;
-    const waiting = works.get(account) ?? new Lines();
-    if (works.has(account)) await new Promise<void>((resolve) => waiting.push(inner, resolve));
-    else works.set(account, waiting);
+    const end = await this.#begun(isHeavy(bytes) ? this.#heavyWorks : this.#lightWorks, owner);
     try {
       await this.giveWay(bytes, owner);
       for (;;) {
@@ -217,10 +224,20 @@ export class TurnQueue implements Turns {
         else if (this.isOver) await this.next(owner);
       }
     } finally {
+      end();
+    }
+  }
+
+  /** Resolves once none of the account is at such work, with what ends it. */
+  async #begun(works: Map<string, Lines>, { names: [account, ...inner] }: Owner): Promise<() => void> {
+    const waiting = works.get(account) ?? new Lines();
+    if (works.has(account)) await new Promise<void>((resolve) => waiting.push(inner, resolve));
+    else works.set(account, waiting);
+    return () => {
       const next = waiting.shift();
       if (next) next();
       else works.delete(account);
-    }
+    };
   }
 
   #join(lines: Lines, { names, signal }: Owner): Promise<void> {
@@ -293,6 +310,10 @@ class OwnTurns implements Turns {
 
   inPieces<Made>(bytes: number, begin: () => Pieces<Made>): Made | Promise<Made> {
     return this.queue.inPieces(bytes, begin, this.owner);
+  }
+
+  beginPage(): Promise<() => void> {
+    return this.queue.beginPage(this.owner);
   }
 
   inPool<Made>(work: () => Promise<Made>): Promise<Made> {

@@ -11,7 +11,7 @@ const CHARACTER_BYTES_MAX = 3;
 /** Whether an answer is more than what the kernel takes of it at once. */
 function isLarge(content: string | Bytes): boolean {
   const max = limit("smallAnswerBytesMax");
-  if (typeof content !== "string") return content.length > max;
+  if (typeof content !== "string" || content.length > max) return content.length > max;
   return content.length * CHARACTER_BYTES_MAX > max && Buffer.byteLength(content) > max;
 }
 

@@ -126,9 +126,35 @@ interface Found<Row> {
   show: (row: Row) => unknown;
 }
 
+/** What a row in hand is counted as while its page waits: some of it is text of the caller's. */
+const ROW_BYTES = 512;
+
+/** The bytes of a page, made row by row: of a large one they would be work of milliseconds at its end. */
+class PageText {
+  readonly #pieces: Uint8Array[] = [];
+  rows = 0;
+  bytes = 0;
+
+  add(shown: unknown): void {
+    this.#append((this.rows++ === 0 ? '{"data":[' : ",") + JSON.stringify(shown));
+  }
+
+  end(cursor: string | null): Uint8Array<ArrayBuffer> {
+    this.#append(`${this.rows === 0 ? '{"data":[' : ""}],"next_cursor":${JSON.stringify(cursor)}}`);
+    return Buffer.concat(this.#pieces, this.bytes);
+  }
+
+  #append(text: string): void {
+    const piece = Buffer.from(text);
+    this.#pieces.push(piece);
+    this.bytes += piece.length;
+  }
+}
+
 /**
  * The answer of a list whose rows are found. The page ends with `size` rows, or where it would be very large.
- * What is written of it by now takes room of the answers, as others have their turns between its rows.
+ * Others have their turns between its rows, and pages of an account that wait for turns are written one by
+ * one: what is written of it by now, and its rows in hand, take room of the answers meanwhile.
  */
 export async function writePage<Row extends { id: number }>(
   services: Needs<"ids">,
@@ -137,33 +163,40 @@ export async function writePage<Row extends { id: number }>(
   found: Found<Row>,
 ): Promise<Answer> {
   const { size = Number.POSITIVE_INFINITY, bytesOfRow = 0, keep, show } = found;
-  // Whoever has all rows in hand already would only hold them for longer.
-  const isRead = !Array.isArray(found.rows);
+  const bytesInHand = Array.isArray(found.rows) ? found.rows.length * ROW_BYTES : 0;
+  // They count once they are held from turn to turn.
+  let held = 0;
   const rows = found.rows[Symbol.iterator]();
-  const data: string[] = [];
-  let bytes = 0;
+  const text = new PageText();
+  let end: (() => void) | null = null;
   let last = null;
   let { next } = found;
-  for (;;) {
-    // Awaited only then: of many that come at once each has to see what those before it have taken.
-    if (isRead && (turns.isOver || isHeavy(bytesOfRow))) await turns.giveWay(bytesOfRow);
-    const { done, value: row } = rows.next();
-    if (done) break;
-    if (keep?.(row) === false) continue;
-    if (data.length === size || bytes >= limit("pageBytesMax")) {
-      next = last;
-      break;
+  try {
+    for (;;) {
+      // Awaited only then: of many that come at once each has to see what those before it have taken.
+      if (turns.isOver || isHeavy(bytesOfRow)) {
+        held = bytesInHand;
+        reachAnswer(Math.max(text.bytes, held));
+        end ??= await turns.beginPage();
+        await turns.giveWay(bytesOfRow);
+      }
+      const { done, value: row } = rows.next();
+      if (done) break;
+      if (keep?.(row) === false) continue;
+      if (text.rows === size || text.bytes >= limit("pageBytesMax")) {
+        next = last;
+        break;
+      }
+      const shown = show(row);
+      text.add(shown instanceof Promise ? await shown : shown);
+      last = row.id;
+      reachAnswer(Math.max(text.bytes, held));
     }
-    const shown = show(row);
-    const text = JSON.stringify(shown instanceof Promise ? await shown : shown);
-    data.push(text);
-    bytes += text.length;
-    last = row.id;
-    reachAnswer(bytes);
+  } finally {
+    end?.();
   }
-  const cursor = JSON.stringify(writeCursor(services, kind, next));
-  const headers = { "content-type": "application/json" };
-  return { status: 200, body: `{"data":[${data.join()}],"next_cursor":${cursor}}`, headers };
+  const body = text.end(writeCursor(services, kind, next));
+  return { status: 200, body, headers: { "content-type": "application/json" } };
 }
 
 /**

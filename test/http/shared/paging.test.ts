@@ -26,11 +26,64 @@ test("however many pages are asked for at once, a turn shows as many rows as it 
     counter.work();
     return {};
   };
-  const page = () => pageOf(api.services, "typ", context, { rows: () => ROWS, show });
+  const page = (_: unknown, nth: number) =>
+    nth % 2 === 0
+      ? pageOf(api.services, "typ", context, { rows: () => ROWS, show })
+      : writePage(api.services, "aud", context, { rows: ROWS.slice(0, 50), next: null, show });
   const pages = await Promise.all(Array.from({ length: 40 }, page));
   expect(new Set(pages.map(sizeOf))).toEqual(new Set([50]));
   expect(counter.all).toBe(40 * 50);
   expect(counter.most).toBe(SHARE);
+});
+
+test("of an account's pages one is complete before the next is begun, its callers take turns, and others go on", async () => {
+  const counter = new TurnCounter(SHARE);
+  const order: string[] = [];
+  const page = (account: string, member: string, name: string) => {
+    const show = () => {
+      counter.work();
+      if (order.at(-1) !== name) order.push(name);
+    };
+    const context = { turns: counter.turns.of(account, null, member), reachAnswer };
+    return writePage(api.services, "aud", context, { rows: ROWS, next: null, show });
+  };
+  const all = ["first", "second", "third"].map((name) => page("a", "one key", name));
+  await Promise.all([...all, page("a", "another key", "another"), page("b", "", "stranger")]);
+  const ofStranger = order.indexOf("stranger");
+  expect(ofStranger).toBeWithin(0, order.lastIndexOf("first"));
+  const own = order.filter((name) => name !== "stranger");
+  expect(own.filter((name, at) => name !== own[at - 1])).toEqual(["first", "second", "another", "third"]);
+});
+
+test("rows in hand take room while their page waits for its turn, and none where it does not", async () => {
+  const rows = Array.from({ length: 250 }, (_, nth) => ({ id: 1000 - nth }));
+  for (const share of [SHARE, rows.length + 1]) {
+    const counter = new TurnCounter(share);
+    let most = 0;
+    const context = { turns: counter.turns, reachAnswer: (bytes: number) => (most = Math.max(most, bytes)) };
+    await writePage(api.services, "aud", context, { rows, next: null, show: () => counter.work() });
+    expect([share, most > limit("smallAnswerBytesMax")]).toEqual([share, share === SHARE]);
+  }
+});
+
+test("a page that fails, and one whose reader has left, let the account's next one be written", async () => {
+  const counter = new TurnCounter(SHARE);
+  const page = (signal: AbortSignal | null, show: () => unknown) => {
+    const context = { turns: counter.turns.of("account", signal), reachAnswer };
+    return writePage(api.services, "aud", context, { rows: ROWS, next: null, show });
+  };
+  const show = () => counter.work();
+  const broken = () => {
+    if (counter.all === SHARE + 1) throw new Error("broken");
+    counter.work();
+  };
+  const leaving = AbortSignal.abort(new Error("left"));
+  const all = [page(null, broken), page(leaving, show), page(null, show)];
+  const [failed, left, last] = await Promise.allSettled(all);
+  expect([failed, left]).toEqual(
+    ["broken", "left"].map((why) => ({ status: "rejected", reason: new Error(why) })),
+  );
+  expect(last?.status).toBe("fulfilled");
 });
 
 test("a table is read for what a page shows, no more than a page of the usual size at once", async () => {
@@ -66,7 +119,7 @@ test("what is written of a page takes room row by row, and a page without room e
   const found = { rows: ROWS, next: null, show };
   const page = writePage(api.services, "typ", { turns, reachAnswer: reach }, found);
   await expect(page).rejects.toThrow("no room");
-  expect(taken).toEqual([22, 44, 66]);
+  expect(taken).toEqual([31, 54, 77]);
 });
 
 test("every list gives way before its first row, by GET and HEAD", async () => {
