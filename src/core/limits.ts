@@ -16,11 +16,7 @@ export const LIMITS = {
     unit: "bytes",
     why: "One event fits into memory many times over; larger data belongs behind a link.",
   },
-  ingestBodyBytesMax: {
-    value: MIB,
-    unit: "bytes",
-    why: "As it comes, and unpacked where it is compressed: no provider of the table sends more.",
-  },
+  ingestBodyBytesMax: { value: MIB, unit: "bytes", why: "No provider of the table sends more." },
   rewrittenBodyBytesMax: {
     value: 2 * MIB,
     unit: "bytes",

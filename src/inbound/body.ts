@@ -38,13 +38,8 @@ function dataOf(value: unknown, text: string): string {
   return typeof value === "object" && value !== null ? text : `{"value":${text}}`;
 }
 
-function rawText(raw: string): Body {
-  return { kind: "text", value: undefined, text: "", data: JSON.stringify({ raw }) };
-}
-
-/** What is no text, as files of a form are kept. */
-function rawBytes(bytes: Uint8Array): Body {
-  const data = JSON.stringify({ base64: Buffer.from(bytes).toString("base64") });
+function rawBody(bytes: Uint8Array): Body {
+  const data = JSON.stringify({ raw: new TextDecoder().decode(bytes) });
   return { kind: "text", value: undefined, text: "", data };
 }
 
@@ -148,37 +143,11 @@ async function spelledFile(file: File): Promise<Spelled> {
   return { value, text: null };
 }
 
-const CHARSET = /;\s*charset\s*=\s*"?([^\s";]+)/i;
-
-/** The text of bytes in the charset that the content type names; null where it names none that fits. */
-function namedText(bytes: Uint8Array, contentType = ""): string | null {
-  const [, charset] = CHARSET.exec(contentType) ?? [];
-  if (charset === undefined) return null;
-  try {
-    return new TextDecoder(charset as Bun.Encoding, { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return null;
-  }
-}
-
-/** What is no form, and no JSON in UTF-8. */
-function readOther({ body, headers }: Readable): Body {
-  const text = decodeUtf8(body);
-  // No text holds a 0, but UTF-16.
-  const named = text === null || body.includes(0) ? namedText(body, headers?.get("content-type")) : null;
-  if (named === null) return text === null ? rawBytes(body) : rawText(text);
-  const recoded = Buffer.from(named);
-  return readJson(recoded) ?? readFields({ body: recoded }) ?? rawText(named);
-}
-
-type Readable = Pick<InboundRequest, "body"> & Partial<Pick<InboundRequest, "headers">>;
-
 /**
- * Reads a body by its bytes: nobody signs the content type, so another one makes no other event of what is
- * JSON in UTF-8 or a form. Only bytes that are no UTF-8 are read in the charset that it names. What is
- * neither JSON of the permitted depth nor a form becomes `{"raw": …}`, what is no text `{"base64": …}`.
+ * Reads a body by its bytes alone: nobody signs the content type, so another one makes no other event of a
+ * request. What is neither JSON of the permitted depth in valid UTF-8 nor a form becomes `{"raw": …}`.
  */
-export async function readBody(request: Readable): Promise<Body> {
+export async function readBody(request: Pick<InboundRequest, "body">): Promise<Body> {
   const { body } = request;
-  return readJson(body) ?? readFields(request) ?? (await readParts(body)) ?? readOther(request);
+  return readJson(body) ?? readFields(request) ?? (await readParts(body)) ?? rawBody(body);
 }

@@ -82,7 +82,7 @@ export type Reception =
   | { readonly kind: "refused"; readonly reason: RefusalReason }
   | HandshakeAnswer
   | { readonly kind: "unavailable"; readonly reason: string }
-  /** Genuine, but too long unpacked, or as the JSON that it becomes. */
+  /** Genuine, but no JSON, and too long as the text that it becomes. */
   | { readonly kind: "too_large" }
   | VerifiedEvent;
 

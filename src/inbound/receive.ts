@@ -21,7 +21,6 @@ import type { Handshake, ProviderRow } from "./row.ts";
 import { hmacScheme } from "./schemes/hmac.ts";
 import { type Arrival, faultOfTime, type Verdict } from "./schemes/scheme.ts";
 import { isSecretInQuery } from "./schemes/token.ts";
-import { unpackedRequest } from "./unpacking.ts";
 import { UNSTATED_WINDOW } from "./window.ts";
 
 /** Stands in where no key documents can be read: every request that needs one is answered 503. */
@@ -61,13 +60,11 @@ export async function receiveBy(row: ProviderRow, arrived: Arrival, means: Readi
   if (verdict.kind === "unavailable") return verdict;
   // What is forged is dropped in the turn in which it was unpacked.
   if (request !== arrived.request) means.takeRoom(request.body.length);
-  const readable = verdict.body ? request : await unpackedRequest(request, means);
-  if (readable === "too_large") return { kind: "too_large" };
-  const bytes = readable.body.length;
+  const bytes = request.body.length;
   const nextPart: NextPart = () => (isHeavy(bytes) ? means.giveWay(bytes) : undefined);
   // What was parsed takes many times the room of its text: nobody waits for a turn with it in hand.
   if (!verdict.body) await nextPart();
-  return withoutProofs(row, await judgeVerified(row, { ...arrival, request: readable }, verdict), nextPart);
+  return withoutProofs(row, await judgeVerified(row, arrival, verdict), nextPart);
 }
 
 /** A turn of its own before each part that costs as much as what was verified. */
@@ -131,9 +128,9 @@ function isBodyRecent(row: ProviderRow, { body, arrival }: Facts): boolean {
   return faultOfTime(readPath(body, path), unit, window, arrival) === null;
 }
 
-/** Of bytes that are no JSON each may become six, as `\u0001`; of JSON in another charset three. */
-function isTooLong({ data }: Body): boolean {
-  return Buffer.byteLength(data) > limit("rewrittenBodyBytesMax");
+/** JSON stays as it came; of other bytes each may become six, as `\u0001`. */
+function isTooLong({ kind, data }: Body): boolean {
+  return kind !== "json" && Buffer.byteLength(data) > limit("rewrittenBodyBytesMax");
 }
 
 function eventOf(row: ProviderRow, facts: Facts): Reception {

@@ -7,8 +7,6 @@ import { headersIn, requestOf, textOf, withBody, withHeader, withUrl } from "./k
 const FORM = "application/x-www-form-urlencoded";
 
 export const CONTENT_TYPES = [
-  "application/json; charset=utf-16le",
-  "text/plain; charset=shift_jis",
   FORM,
   "multipart/form-data; boundary=x",
   "application/json",

@@ -316,9 +316,8 @@ class SourceChanged extends TurnedAway {
 }
 
 function tooLarge(): Problem {
-  const [unpacked, asJson] = [limit("ingestBodyBytesMax"), limit("rewrittenBodyBytesMax")];
-  const detail = `Unpacked the body would be longer than ${unpacked} bytes, or longer than ${asJson} as JSON.`;
-  return new Problem("payload_too_large", detail);
+  const max = limit("rewrittenBodyBytesMax");
+  return new Problem("payload_too_large", `As JSON the body would be longer than ${max} bytes.`);
 }
 
 function answerOf({ status, headers, body }: HttpAnswer): Answer {

@@ -82,7 +82,7 @@ const INGEST_ANSWERS = {
 const INGEST_REFUSALS = {
   loop_detected: LOOP_DETECTED,
   payload_too_large:
-    "The body is larger than 1 MiB, whatever the source; or verified, but longer than that unpacked, or than 2 MiB as the JSON that it becomes.",
+    "The body is larger than 1 MiB, whatever the source; or verified, but no JSON, and longer than 2 MiB as the JSON that it becomes.",
   rate_limited:
     "Verified, but over the source's rate; or the plan is used up, and too many events wait for it already.",
   unavailable:

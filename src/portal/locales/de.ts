@@ -903,7 +903,7 @@ export const de: Messages = {
     "Browser, Linkvorschauen und Monitore tun das: nichts zu tun. War es {provider}, wählen Sie dort POST.",
   "refusal.too_large": "Zu groß",
   "refusal.too_large.what":
-    "Sie war größer als das angenommene 1 MiB, wie sie kam oder entpackt; oder was ihre Signatur umfasst, oder ihr Text als JSON geschrieben, größer als 2 MiB.",
+    "Sie war größer als das angenommene 1 MiB; oder was ihre Signatur umfasst, oder ihr Text als JSON geschrieben, größer als 2 MiB.",
   "refusal.too_large.next":
     "Lassen Sie {provider} weniger senden, etwa weniger Ereignisse auf einmal oder Kennungen statt ganzer Objekte.",
   "refusal.awaiting_secret": "Geheimnis fehlt",

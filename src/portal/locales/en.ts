@@ -866,7 +866,7 @@ export const en = {
     "Browsers, link previews and monitors do that: nothing to do. If it was {provider}, choose POST there.",
   "refusal.too_large": "Too large",
   "refusal.too_large.what":
-    "It was larger than the 1 MiB that is taken, as it came or unpacked; or what its signature covers, or its text written as JSON, than 2 MiB.",
+    "It was larger than the 1 MiB that is taken; or what its signature covers, or its text written as JSON, than 2 MiB.",
   "refusal.too_large.next":
     "Let {provider} send less, such as fewer events at once or ids in place of whole objects.",
   "refusal.awaiting_secret": "Secret not entered",
