@@ -56,11 +56,10 @@ const REFUSING = [
   "InvalidSignatureException",
   "IncompleteSignature",
   "MissingAuthenticationToken",
-  // A role's sessions that were revoked.
-  "AccessDenied",
-  "AccessDeniedException",
 ];
 const OTHERS = [
+  "AccessDenied",
+  "AccessDeniedException",
   "KMS.AccessDeniedException",
   "ThrottlingException",
   "QueueDoesNotExist",

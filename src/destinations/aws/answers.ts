@@ -39,13 +39,13 @@ const MISSING =
 export function judgeRefusal(answer: Answer, permission: Permission): Refusal {
   const { code, text } = readError(answer);
   if (code !== null) return refusalOf(code, text, permission);
-  if (answer.status === 401 || answer.status === 403) forgetSigner(permission);
+  if (answer.status === 401) forgetSigner(permission);
   return rejected();
 }
 
 /** `code` as the service gave it, `text` with its own words. */
 export function refusalOf(code: string, text: string, permission: Permission): Refusal {
-  if (UNKNOWN.test(code) || (DENIED.test(code) && !KEY_DENIED.test(code))) forgetSigner(permission);
+  if (UNKNOWN.test(code)) forgetSigner(permission);
   if (!DENIED.test(code)) return rejected("refused", { throttled: THROTTLING.test(code), detail: code });
   const { action, resource: named } = KEY_DENIED.test(code) ? keyOf(permission) : permission;
   const [, missing = action, resource = named] = MISSING.exec(text) ?? [];
@@ -54,7 +54,7 @@ export function refusalOf(code: string, text: string, permission: Permission): R
   return rejected("permission_missing", { detail: `${isOwn ? permission.action : missing} on ${resource}` });
 }
 
-/** Also where access is denied: so IAM answers a role's sessions that were revoked, and no later ones. */
+/** Not where access is denied: a policy may deny one message of many, for which nobody asks STS anew. */
 function forgetSigner({ signedBy }: Permission): void {
   if (signedBy !== null) forgetRole(signedBy);
 }
