@@ -499,7 +499,12 @@ export const LIMITS = {
   addressesOfNameMax: {
     value: 64,
     unit: "count",
-    why: "Addresses of a name that are looked at, and tried where others refuse; whose name it is decides how many there are, and an answer of DNS has room for 4,000.",
+    why: "Addresses of a name that are looked at; whose name it is decides how many there are, and an answer of DNS has room for 4,000.",
+  },
+  addressesDialledMax: {
+    value: 6,
+    unit: "count",
+    why: "Of those, how many one attempt connects to, each after one that refuses, as many as curl tries at once. Where a name has more, each attempt draws its own, of IPv4 and IPv6 by turns: so the next one reaches what is up.",
   },
   nameServersReadEveryMs: {
     value: 5_000,

@@ -7,6 +7,7 @@
  */
 import type { NoAnswerCode } from "../core/attempt-error.ts";
 import { networkInterfaces } from "node:os";
+import { isIPv6 } from "node:net";
 import { posix } from "node:path";
 import { limit } from "../core/limits.ts";
 import { type Address, isInside, isPublicAddress, parseAddress, requireCidr, unmapped } from "./addresses.ts";
@@ -17,7 +18,8 @@ export type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
 
 /**
  * `code` is `dns_not_found` or `dns_failed`.
- * `others` are further vetted addresses of the same name, for when the first one refuses the connection.
+ * `others` are further vetted addresses of the same name, for when the first one refuses the connection. Of
+ * more than an attempt connects to they are drawn.
  */
 export type AddressVerdict =
   | { kind: "pinned"; address: string; others?: readonly string[] }
@@ -73,6 +75,8 @@ export interface GuardOptions {
   resolver?: Resolver;
   /** Default: nothing is taken for this service. */
   self?: Self;
+  /** Draws among the addresses of a name. Default: `Math.random`. */
+  random?: () => number;
   /**
    * Addresses of this host, refused unless allowed, public ones included. Default: those of its interfaces.
    */
@@ -99,7 +103,7 @@ const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 /** Throws a TypeError where `allow` holds something that is not a CIDR: the settings refuse it before. */
 export function createGuard(options: GuardOptions): Guard {
   const allowed = options.allow.map(requireCidr);
-  const resolver = options.resolver ?? systemResolver;
+  const { resolver = systemResolver, random = Math.random } = options;
   const own = new Set((options.ownAddresses ?? interfaceAddresses()).map(canonical));
   const { isSelf, isListener } = selfJudge(options.self, own);
 
@@ -124,13 +128,14 @@ export function createGuard(options: GuardOptions): Guard {
   /** What stands behind the first so many is neither looked at nor used. */
   function vet(resolved: readonly string[], port: number): AddressVerdict {
     const texts = resolved.slice(0, limit("addressesOfNameMax"));
-    const [first, ...others] = texts;
-    if (first === undefined) return { kind: "unresolved", code: "dns_not_found" };
     const areFine = texts.every((text) => {
       const address = parseAddress(text);
       return address !== null && isAllowed(address) && !isListener(address, port);
     });
-    return areFine ? { kind: "pinned", address: first, others } : { kind: "blocked" };
+    if (!areFine) return { kind: "blocked" };
+    const [first, ...others] = drawn(texts, limit("addressesDialledMax"), random);
+    if (first === undefined) return { kind: "unresolved", code: "dns_not_found" };
+    return { kind: "pinned", address: first, others };
   }
 
   async function pin(url: Origin): Promise<AddressVerdict> {
@@ -151,6 +156,23 @@ export function createGuard(options: GuardOptions): Guard {
   }
 
   return { checkUrl, pin, isSelf, checkDestination };
+}
+
+/**
+ * So many of the addresses at most: all as they stand, or some of either family by turns, beginning with that
+ * of the first.
+ */
+function drawn(texts: readonly string[], most: number, random: () => number): readonly string[] {
+  if (texts.length <= most) return texts;
+  const isV6First = isIPv6(texts[0] ?? "");
+  const preferred = texts.filter((text) => isIPv6(text) === isV6First);
+  const families = [preferred, texts.filter((text) => isIPv6(text) !== isV6First)];
+  const found: string[] = [];
+  for (let turn = 0; found.length < most; turn++) {
+    const family = families[turn % 2] ?? [];
+    found.push(...family.splice(Math.floor(random() * family.length), 1));
+  }
+  return found;
 }
 
 /** What leads to this service: a URL below its base URL, and an address with the port that it listens on. */

@@ -265,15 +265,34 @@ describe("names", () => {
     });
   }
 
-  test("of very many addresses the first ones are looked at and stand by, and no others", async () => {
+  test("of very many addresses the first ones are looked at, and each attempt draws six of them", async () => {
     const few = Array.from({ length: 64 }, (_, at) => `8.8.8.${at}`);
     const guard = guardWith({ "many.example.com": [...few, "not an address", "127.0.0.1"] });
-    const [first, ...others] = few;
-    expect(await guard.pin(originOf("many.example.com"))).toEqual({
-      kind: "pinned",
-      address: first ?? "",
-      others,
+    const drawn = new Set<string>();
+    while (drawn.size < few.length) {
+      const verdict = await guard.pin(originOf("many.example.com"));
+      const { address, others = [] } = verdict.kind === "pinned" ? verdict : { address: "" };
+      const six = new Set([address, ...others]);
+      expect(six.size).toBe(6);
+      for (const one of six) drawn.add(one);
+    }
+    expect([...drawn].toSorted()).toEqual(few.toSorted());
+  });
+
+  test("of many addresses of two families, both are drawn by turns, that of the first before", async () => {
+    const v4 = Array.from({ length: 20 }, (_, at) => `8.8.8.${at}`);
+    const v6 = Array.from({ length: 20 }, (_, at) => `2606:4700::${at + 1}`);
+    const guard = guardWith({
+      "six.example.com": [...v6, ...v4],
+      "one.example.com": [...v4, "2606:4700::1"],
     });
+    const familiesOf = async (name: string) => {
+      const verdict = await guard.pin(originOf(name));
+      if (verdict.kind !== "pinned") throw new Error(verdict.kind);
+      return [verdict.address, ...(verdict.others ?? [])].map((one) => (one.includes(":") ? 6 : 4)).join("");
+    };
+    expect(await familiesOf("six.example.com")).toBe("646464");
+    expect(await familiesOf("one.example.com")).toBe("464444");
   });
 
   test("a trailing dot and capitals ask for the same name", async () => {
