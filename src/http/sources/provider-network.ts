@@ -46,6 +46,7 @@ async function fetchDocument(
     method: post === undefined ? "GET" : "POST",
     url: verdict.url,
     owner: verdict.url.href,
+    account: "sources",
     headers: [
       ["user-agent", USER_AGENT],
       ["accept", "*/*"],
