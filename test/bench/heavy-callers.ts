@@ -171,3 +171,41 @@ export async function manyVersions(target: Target): Promise<() => Promise<Tally>
   };
   return () => atOnce(4000, change, 4);
 }
+
+/** The first of 100 KB of certificates, after the hello of a server: then nothing comes any more. */
+function halfHandshake(): Buffer {
+  const record = (content: Buffer) =>
+    Buffer.concat([Buffer.from([22, 3, 3, content.length >> 8, content.length & 255]), content]);
+  const parts = [
+    Buffer.from([3, 3]),
+    Buffer.alloc(32, 7),
+    Buffer.from([0, 0xc0, 0x2f, 0, 0, 5, 255, 1, 0, 1, 0]),
+  ];
+  const hello = Buffer.concat(parts);
+  const certificates = Buffer.alloc(100_000, 65);
+  certificates.writeUInt32BE((11 << 24) + 102_400);
+  const records = [record(Buffer.concat([Buffer.from([2, 0, 0, hello.length]), hello]))];
+  for (let at = 0; at < certificates.length; at += 16_384)
+    records.push(record(certificates.subarray(at, at + 16_384)));
+  return Buffer.concat(records);
+}
+
+/** An event to very many endpoints whose server stands still in the TLS handshake. */
+export async function stalledHandshakes(target: Target): Promise<() => Promise<Tally>> {
+  const answer = halfHandshake();
+  const receiver = Bun.listen<{ rest: Buffer }>({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      open: (socket) => void (socket.data = { rest: answer }),
+      data: send,
+      drain: send,
+    },
+  });
+  function send(socket: Socket<{ rest: Buffer }>): void {
+    const written = Math.max(0, socket.write(socket.data.rest));
+    socket.data.rest = socket.data.rest.subarray(written);
+  }
+  await makeEndpoints(target, 4000, { url: `https://127.0.0.1:${receiver.port}/`, timeout_seconds: 15 });
+  return () => atOnce(1, () => publish(target, {}));
+}
