@@ -12,3 +12,7 @@ declare module "*.png" {
   const path: string;
   export default path;
 }
+declare module "*.svg" {
+  const path: string;
+  export default path;
+}

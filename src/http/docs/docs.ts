@@ -1,5 +1,11 @@
 import swaggerScript from "./assets/swagger-ui-bundle.js.gz" with { type: "file" };
 import swaggerStyle from "./assets/swagger-ui.css.gz" with { type: "file" };
+import bodyCurve from "../../docs/curve-body.svg" with { type: "file" };
+import endpointsCurve from "../../docs/curve-endpoints.svg" with { type: "file" };
+import fanoutCurve from "../../docs/curve-fanout.svg" with { type: "file" };
+import memoryCurve from "../../docs/curve-memory.svg" with { type: "file" };
+import receiverCurve from "../../docs/curve-receiver.svg" with { type: "file" };
+import storedCurve from "../../docs/curve-stored.svg" with { type: "file" };
 import deliveryPicture from "../../docs/portal-delivery.png" with { type: "file" };
 import endpointPicture from "../../docs/portal-endpoint.png" with { type: "file" };
 import overviewPicture from "../../docs/portal-overview.png" with { type: "file" };
@@ -80,6 +86,7 @@ interface Bodies {
 
 const JAVASCRIPT = "text/javascript; charset=utf-8";
 const STYLE = "text/css; charset=utf-8";
+const SVG = "image/svg+xml";
 
 /** A gzipped file, unpacked once for all who do not take it as it is. */
 function packed(contentType: string, path: string): Asset {
@@ -95,9 +102,9 @@ function text(contentType: string, content: string): Asset {
   return { contentType, bodies: async () => bodies };
 }
 
-function picture(path: string): Asset {
+function picture(path: string, contentType = "image/png"): Asset {
   const bodies = madeOnce(async () => ({ plain: sharedBody(await Bun.file(path).bytes()) }));
-  return { contentType: "image/png", bodies };
+  return { contentType, bodies };
 }
 
 const ASSETS: ReadonlyMap<string, Asset> = new Map([
@@ -105,6 +112,12 @@ const ASSETS: ReadonlyMap<string, Asset> = new Map([
   ["swagger-ui.css", packed(STYLE, swaggerStyle)],
   ["pages.css", text(STYLE, pagesStyle)],
   ["start.js", text(JAVASCRIPT, START_SCRIPT)],
+  ["curve-body.svg", picture(bodyCurve, SVG)],
+  ["curve-endpoints.svg", picture(endpointsCurve, SVG)],
+  ["curve-fanout.svg", picture(fanoutCurve, SVG)],
+  ["curve-memory.svg", picture(memoryCurve, SVG)],
+  ["curve-receiver.svg", picture(receiverCurve, SVG)],
+  ["curve-stored.svg", picture(storedCurve, SVG)],
   ["portal-delivery.png", picture(deliveryPicture)],
   ["portal-endpoint.png", picture(endpointPicture)],
   ["portal-overview.png", picture(overviewPicture)],

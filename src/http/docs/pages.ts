@@ -113,7 +113,7 @@ function withCaptions(text: string): string {
 function asServed(content: string): string {
   return content
     .replaceAll(/href="(\w+)\.md(#[\w-]*)?"/g, 'href="/docs/$1$2"')
-    .replaceAll(/src="([\w-]+\.png)"/g, 'src="/docs/assets/$1"');
+    .replaceAll(/src="([\w-]+\.(?:png|svg))"/g, 'src="/docs/assets/$1"');
 }
 
 function render(text: string): string {
