@@ -3,7 +3,6 @@ import { startCheckpointThread } from "./maintenance/checkpoint-thread.ts";
 import type { Config } from "./config.ts";
 import { Cipher } from "./core/cipher.ts";
 import { PublicIds } from "./core/ids.ts";
-import { accountOf } from "./core/caller.ts";
 import { limit } from "./core/limits.ts";
 import { authenticator } from "./http/framework/authenticate.ts";
 import { allRoutes } from "./http/routes.ts";
@@ -209,18 +208,11 @@ function openOutbound(config: Config, { dates, disk, data, replication, logger, 
   const guard = createGuard({ allow: config.allowPrivateDestinations, self });
   const attemptsMax = shareOfFiles("attempts", limit("attemptsInFlightMax"));
   const onShortage = () => reportShortage(logger);
-  const transport = createTransport({
-    guard,
-    monotonic,
-    turns: data.store.turns,
-    openMax: attemptsMax,
-    onShortage,
-  });
+  const transport = createTransport({ guard, monotonic, openMax: attemptsMax, onShortage });
   const sendParts: SendParts = {
     transport,
     ids: data.ids,
     turnsOf: (projectId) => turnsOf(data, projectId, "deliveries"),
-    accountOf: (projectId) => accountOf({ accountId: data.tenants.accountIdOf(projectId) }),
     isTurnOver: () => data.store.turns.isOver,
     now: dates.wall.now,
     dated: dates.now,

@@ -527,16 +527,6 @@ export const LIMITS = {
     unit: "count",
     why: "Over all endpoints, each until its outcome is on disk, with those that were given up while they connected: the kernel holds their sockets for two minutes, a resolver the question for a name, also of an address that is saved, for 25 s for each name server. The less is free, the less an account may have; the last 32nd is for accounts with nothing in flight: so the slow leave room.",
   },
-  handshakesMax: {
-    value: 128,
-    unit: "count",
-    why: "TLS handshakes under way, over all accounts. A server may send 100 KB of certificates in one, which take 110 KB of memory, and as very many small ones 1 MB: 124 MiB in all. The less is free, the less an account may have: alone half, 600 a second where each takes 100 ms. An attempt that finds none free waits; where its time ends so, it is made again and none is used up.",
-  },
-  handshakeMs: {
-    value: 5_000,
-    unit: "ms",
-    why: "How long a TLS handshake may take, once the connection is there: it is two round trips, and while it stands still others wait (`handshakesMax`).",
-  },
   attemptsInFlightBytesMax: {
     value: 64 * MIB,
     unit: "bytes",

@@ -39,7 +39,6 @@ export interface SendParts {
   ids: IdCodec;
   /** The turns of work for a project. */
   turnsOf(projectId: number): Turns;
-  accountOf(projectId: number): string;
   /** True where others should go first in this turn of the loop. */
   isTurnOver(): boolean;
   /** By the wall clock: what signatures are compared with. */
@@ -167,7 +166,6 @@ async function transmit(
     method,
     url,
     owner: compiledOf(sending.endpoint).owner,
-    account: sending.parts.accountOf(sending.endpoint.projectId),
     headers,
     body,
     timeoutMs,

@@ -1,4 +1,3 @@
-import { Line } from "../core/structures/line.ts";
 import type { TurnParts } from "../core/structures/turn-queue.ts";
 
 export interface SlotsParts extends TurnParts {
@@ -16,10 +15,38 @@ interface Use {
   bytes: number;
 }
 
+/** Endpoints in the order in which they came: what leaves from the midst costs as little as the first. */
+class Line {
+  readonly #waiting = new Set<number>();
+  /** Goes on behind those that were shifted: to begin anew would pass by the places of all of them. */
+  #walk = this.#waiting.values();
+
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0;
+  }
+
+  add(endpointId: number): void {
+    // A walk that has come to an end sees nothing of what comes later.
+    if (this.isEmpty) this.#walk = this.#waiting.values();
+    this.#waiting.add(endpointId);
+  }
+
+  delete(endpointId: number): void {
+    this.#waiting.delete(endpointId);
+  }
+
+  shift(): number | undefined {
+    if (this.isEmpty) return undefined;
+    const { value } = this.#walk.next();
+    if (value !== undefined) this.#waiting.delete(value);
+    return value;
+  }
+}
+
 /** An account's starved endpoints: those with nothing in flight, and the others, which get less. */
 interface AccountLines {
-  readonly first: Line<number>;
-  readonly more: Line<number>;
+  readonly first: Line;
+  readonly more: Line;
 }
 
 /** How many times the free part an account may have: of endpoints with attempts in flight, and of others. */
@@ -135,7 +162,7 @@ export class Slots {
 
   #linesOf(accountId: number): AccountLines {
     let lines = this.#lines.get(accountId);
-    if (!lines) this.#lines.set(accountId, (lines = { first: new Line<number>(), more: new Line<number>() }));
+    if (!lines) this.#lines.set(accountId, (lines = { first: new Line(), more: new Line() }));
     return lines;
   }
 

@@ -14,7 +14,6 @@
 import type { NoAnswerCode } from "../core/attempt-error.ts";
 import type { Socket, SocketHandler } from "bun";
 import { isIP } from "node:net";
-import type { Berth } from "./handshakes.ts";
 import { classifySocketError, classifyTlsError } from "./errors.ts";
 
 /** Where to connect: the vetted address, and the name that the certificate must prove. */
@@ -31,16 +30,14 @@ export interface ConnectionTarget {
 
 /** Whoever uses a connection at the moment: an exchange, or the pool while it is idle. */
 export interface ConnectionOwner {
-  /** A berth for the TLS handshake; where there is none, the connection is closed. */
-  takeBerth(): Berth | null;
   onReady(connection: Connection): void;
   onBytes(connection: Connection, bytes: Buffer): void;
-  /** Called once at most, and never after `destroy()`; `no_berth`: it opened, and was closed at once. */
-  onClosed(connection: Connection, code: NoAnswerCode | "no_berth"): void;
+  /** Called once at most, and never after `destroy()`. */
+  onClosed(connection: Connection, code: NoAnswerCode): void;
 }
 
 /** Owns what is closed, so that a socket the kernel still holds keeps no request in memory. */
-const NOBODY: ConnectionOwner = { takeBerth: () => null, onReady() {}, onBytes() {}, onClosed() {} };
+const NOBODY: ConnectionOwner = { onReady() {}, onBytes() {}, onClosed() {} };
 
 export type ConnectionPhase = "connecting" | "securing" | "ready" | "closed";
 
@@ -69,8 +66,6 @@ export class Connection {
   #socket: Socket<Connection> | null = null;
   #gone: PromiseWithResolvers<void> | null = null;
   #unsent: Uint8Array | null = null;
-  /** While it is `securing`. */
-  #berth: Berth | null = null;
 
   /** `onGone` is called as soon as the socket no longer exists, maybe twice. Call `open()` next. */
   constructor(
@@ -99,10 +94,6 @@ export class Connection {
     return this.#gone.promise;
   }
 
-  get address(): string {
-    return this.#target.address;
-  }
-
   /** Whether a part of what was written is still waiting for the receiver to read. */
   get hasUnsent(): boolean {
     return this.#unsent !== null;
@@ -127,7 +118,6 @@ export class Connection {
     this.owner = NOBODY;
     this.#unsent = null;
     this.#socket?.terminate();
-    this.#berth?.giveBack();
   }
 
   /**
@@ -143,23 +133,18 @@ export class Connection {
   #opened(socket: Socket<Connection>): void {
     this.#socket = socket;
     if (this.phase === "closed") return socket.terminate();
-    if (this.#target.tlsName !== null) return this.#secure();
+    if (this.#target.tlsName !== null) {
+      this.phase = "securing";
+      return;
+    }
     this.phase = "ready";
     this.owner.onReady(this);
-  }
-
-  /** Bun has begun the handshake by itself. */
-  #secure(): void {
-    this.#berth = this.owner.takeBerth();
-    if (this.#berth === null) return this.#fail("no_berth");
-    this.phase = "securing";
   }
 
   #secured(socket: Socket<Connection>, isAuthorized: boolean, error: Error | null): void {
     if (this.phase !== "securing") return;
     if (!isAuthorized || error !== null || !socket.authorized) return this.#fail(classifyTlsError(error));
     this.phase = "ready";
-    this.#berth?.giveBack();
     this.owner.onReady(this);
   }
 
@@ -187,7 +172,7 @@ export class Connection {
     this.#onGone(this);
   }
 
-  #fail(code: NoAnswerCode | "no_berth"): void {
+  #fail(code: NoAnswerCode): void {
     if (this.phase === "closed") return;
     const { owner } = this;
     this.destroy();

@@ -91,10 +91,6 @@ export class Connections implements ConnectionOwner {
     for (const connection of this.#open) this.#discard(connection);
   }
 
-  takeBerth(): null {
-    return null;
-  }
-
   onReady(): void {}
 
   /** Nobody has asked for these bytes: they must never become the answer to the next request. */

@@ -1,22 +1,18 @@
 /**
  * One request and its answer: from the first look at the pool to exactly one result.
  *
- * 1. An idle connection of the pool, or a new one to an address that the guard has vetted just now. It is
- *    opened in a share of a turn, whatever set that off, and goes through its TLS handshake in a berth.
+ * 1. An idle connection of the pool, or a new one to an address that the guard has vetted just now.
  * 2. The whole request in one write; the answer goes through the parser.
  * 3. The first of answer, failure, deadline and abort settles it; the connection goes back or is destroyed.
  *
  * A reused connection that dies before the first byte of an answer was closed by the receiver while it was
  * idle: the request is sent once more, at once, on a new one, within the same deadline.
  */
-import { limit } from "../core/limits.ts";
-import type { TurnQueue } from "../core/structures/turn-queue.ts";
 import type { NoAnswerCode } from "../core/attempt-error.ts";
 import type { Connection, ConnectionOwner } from "./connection.ts";
 import type { Connections } from "./connections.ts";
 import type { AddressVerdict, Guard } from "./guard.ts";
 import type { FileShortage } from "./file-shortage.ts";
-import type { Handshakes, Berth, BerthSeeker } from "./handshakes.ts";
 import { Lookup, type LookupOwner } from "./lookup.ts";
 import { ResponseParser } from "./response.ts";
 import { joinRequest } from "./request.ts";
@@ -31,30 +27,23 @@ const READING_MS = 100;
 export interface ExchangeParts {
   readonly guard: Guard;
   readonly connections: Connections;
-  readonly turns: TurnQueue;
-  readonly handshakes: Handshakes;
-  /** Exchanges that own no connection: they wait for the guard, for a turn, or for a berth. */
-  readonly unconnected: Set<Exchange>;
+  /** Exchanges that wait for the guard and therefore own no connection. */
+  readonly resolving: Set<Exchange>;
   readonly shortage: FileShortage;
   readonly tlsCa: string | undefined;
 }
 
-export class Exchange implements ConnectionOwner, LookupOwner, BerthSeeker {
+export class Exchange implements ConnectionOwner, LookupOwner {
   readonly #request: TransportRequest;
   readonly #head: string;
   readonly #parts: ExchangeParts;
   readonly #onSettled: (result: TransportResult) => void;
   readonly #parser: ResponseParser;
   #deadline: Timer;
-  /** In monotonic time: the deadline, and that of the whole exchange. */
+  /** In monotonic time. */
   #expiresAt: number;
-  #endsAt: number;
   #connection: Connection | null = null;
   #lookup: Lookup | null = null;
-  /** Got by waiting, until the connection takes it. */
-  #berth: Berth | null = null;
-  /** Since when it waits for one, in monotonic time; null where it does not. */
-  #crowdedOutAt: number | null = null;
   #isReused = false;
   #isSettled = false;
   /** Vetted addresses that were not tried yet. */
@@ -73,7 +62,7 @@ export class Exchange implements ConnectionOwner, LookupOwner, BerthSeeker {
     this.#onSettled = onSettled;
     this.#parser = new ResponseParser(request);
     this.#deadline = setTimeout(expire, request.timeoutMs, this);
-    this.#expiresAt = this.#endsAt = performance.now() + request.timeoutMs;
+    this.#expiresAt = performance.now() + request.timeoutMs;
   }
 
   start(): void {
@@ -82,10 +71,6 @@ export class Exchange implements ConnectionOwner, LookupOwner, BerthSeeker {
     this.#connection = idle;
     this.#isReused = true;
     this.#writeTo(idle);
-  }
-
-  get account(): string {
-    return this.#request.account;
   }
 
   get signal(): AbortSignal | undefined {
@@ -99,8 +84,6 @@ export class Exchange implements ConnectionOwner, LookupOwner, BerthSeeker {
   /** The deadline has come; the code says how far the exchange was. */
   expire(): void {
     if (performance.now() - this.#expiresAt > STANDSTILL_MS) return this.#readFirst();
-    // It is the service that held it up.
-    if (this.#crowdedOutAt !== null) return this.abort();
     const phase = this.#connection?.phase ?? "connecting";
     if (phase === "connecting") {
       const socketGone = (this.#connection ?? this.#lookup)?.gone;
@@ -117,21 +100,7 @@ export class Exchange implements ConnectionOwner, LookupOwner, BerthSeeker {
     this.#deadline = setTimeout(expire, READING_MS, this);
   }
 
-  #expireAt(at: number): void {
-    clearTimeout(this.#deadline);
-    this.#expiresAt = at;
-    this.#deadline = setTimeout(expire, Math.max(0, at - performance.now()), this);
-  }
-
-  takeBerth(): Berth | null {
-    const berth = this.#berth ?? this.#parts.handshakes.take(this.account);
-    this.#berth = null;
-    if (berth !== null) this.#expireAt(Math.min(this.#endsAt, performance.now() + limit("handshakeMs")));
-    return berth;
-  }
-
   onReady(connection: Connection): void {
-    if (this.#expiresAt !== this.#endsAt) this.#expireAt(this.#endsAt);
     this.#writeTo(connection);
   }
 
@@ -144,9 +113,7 @@ export class Exchange implements ConnectionOwner, LookupOwner, BerthSeeker {
     this.#judge();
   }
 
-  onClosed(connection: Connection, code: NoAnswerCode | "no_berth"): void {
-    this.#dropBerth();
-    if (code === "no_berth") return this.#awaitBerth(connection);
+  onClosed(_connection: Connection, code: NoAnswerCode): void {
     if (code === "connection_refused" && this.#parts.shortage.isNow()) return this.abort();
     if (code === "connection_refused" && this.#addresses.length > 0) return this.#dial();
     if (this.#isReused && !this.#parser.hasStarted) {
@@ -160,12 +127,12 @@ export class Exchange implements ConnectionOwner, LookupOwner, BerthSeeker {
 
   #connect(): void {
     this.#connection = null;
-    this.#parts.unconnected.add(this);
+    this.#parts.resolving.add(this);
     this.#lookup = new Lookup(this.#parts.guard, this.#request.url, this);
   }
 
   onVerdict(verdict: AddressVerdict): void {
-    this.#lookup = null;
+    this.#endLookup();
     if (verdict.kind === "blocked") return this.#settle({ kind: "blocked", code: "address_not_allowed" });
     if (verdict.kind === "unresolved") {
       // A question to a name server takes a socket too.
@@ -176,45 +143,8 @@ export class Exchange implements ConnectionOwner, LookupOwner, BerthSeeker {
     this.#dial();
   }
 
-  /** It dials anew once it has one, the same address. */
-  #awaitBerth(connection: Connection): void {
-    this.#connection = null;
-    this.#addresses.unshift(connection.address);
-    this.#crowdedOutAt = performance.now();
-    this.#parts.unconnected.add(this);
-    this.#parts.handshakes.wait(this);
-  }
-
-  /** What was waited for is ours: the destination has as much time after that as before. */
-  onBerth(berth: Berth): void {
-    this.#berth = berth;
-    this.#endsAt += performance.now() - (this.#crowdedOutAt ?? performance.now());
-    this.#crowdedOutAt = null;
-    this.#expireAt(this.#endsAt);
-    this.#dial();
-  }
-
-  #dropBerth(): void {
-    this.#berth?.giveBack();
-    this.#berth = null;
-  }
-
-  /** In this turn while there is time: others decide how many addresses answer, or refuse, at once. */
-  #dial(): void {
-    const { turns, unconnected } = this.#parts;
-    if (!turns.isOver) return this.#open();
-    this.#connection = null;
-    unconnected.add(this);
-    void turns
-      .of(this.account, null, "dials")
-      .next()
-      .then(() => this.#open());
-  }
-
   /** Connects to the next vetted address, and to no other. */
-  #open(): void {
-    if (this.#isSettled) return;
-    this.#parts.unconnected.delete(this);
+  #dial(): void {
     const { protocol, hostname, port } = this.#request.url;
     const isTls = protocol === "https:";
     const target = {
@@ -241,17 +171,15 @@ export class Exchange implements ConnectionOwner, LookupOwner, BerthSeeker {
     this.#onSettled(result);
   }
 
-  #stopWaiting(): void {
-    this.#parts.unconnected.delete(this);
+  #endLookup(): void {
+    this.#parts.resolving.delete(this);
     this.#lookup?.giveUp();
     this.#lookup = null;
-    if (this.#crowdedOutAt !== null) this.#parts.handshakes.leave(this);
-    this.#dropBerth();
   }
 
   /** An answer that came before the whole request was sent leaves the connection in no known state. */
   #release(): void {
-    this.#stopWaiting();
+    this.#endLookup();
     const connection = this.#connection;
     if (connection === null) return;
     const isReusable = this.#parser.isReusable && this.#parser.state === "done" && !connection.hasUnsent;

@@ -8,11 +8,8 @@
 import { Connections } from "./connections.ts";
 import type { Guard } from "./guard.ts";
 import { Exchange } from "./exchange.ts";
-import { Handshakes } from "./handshakes.ts";
 import { FileShortage } from "./file-shortage.ts";
 import { renderHead } from "./request.ts";
-import { limit } from "../core/limits.ts";
-import type { TurnQueue } from "../core/structures/turn-queue.ts";
 import type { Transport, TransportRequest, TransportResult } from "./types.ts";
 import type { UrlParts } from "./url-parts.ts";
 
@@ -22,8 +19,6 @@ export interface TransportOptions {
   guard: Guard;
   /** A monotonic clock in milliseconds, for idle time and age of connections. */
   monotonic(): number;
-  /** In whose shares of turns all connections are opened. */
-  turns: TurnQueue;
   /** Default 30 s. */
   idleMaxMs?: number;
   /** Default 10 min. */
@@ -36,8 +31,6 @@ export interface TransportOptions {
   openMax?: number;
   /** Hears, at most once a second, that there was no file left for a socket. */
   onShortage?(): void;
-  /** TLS handshakes under way. Default: `handshakesMax`. */
-  handshakesMax?: number;
   /** PEM of the authorities to trust in place of the built-in ones; for tests. */
   tlsCa?: string;
 }
@@ -49,14 +42,12 @@ const IDLE_MAX = 2_000;
 export function createTransport(options: TransportOptions): Transport {
   const { idleMaxMs = IDLE_MAX_MS, ageMaxMs = AGE_MAX_MS, idleMax = IDLE_MAX, openMax = Infinity } = options;
   const connections = new Connections({ idleMaxMs, ageMaxMs, idleMax, openMax }, () => options.monotonic());
-  const unconnected = new Set<Exchange>();
-  const handshakes = new Handshakes(options.handshakesMax ?? limit("handshakesMax"));
+  const resolving = new Set<Exchange>();
   const shortage = new FileShortage(
     () => options.monotonic(),
     () => options.onShortage?.(),
   );
-  const { guard, turns, tlsCa } = options;
-  const parts = { guard, turns, connections, unconnected, handshakes, shortage, tlsCa };
+  const parts = { guard: options.guard, connections, resolving, shortage, tlsCa: options.tlsCa };
   const signals = new WeakSet<AbortSignal>();
   let isClosed = false;
 
@@ -64,7 +55,7 @@ export function createTransport(options: TransportOptions): Transport {
     const head = renderHead(request);
     const { signal, url } = request;
     if (isClosed || signal?.aborted) return Promise.resolve({ kind: "aborted" });
-    if (!isHttp(url) || guard.isSelf(url))
+    if (!isHttp(url) || options.guard.isSelf(url))
       return Promise.resolve({ kind: "blocked", code: "address_not_allowed" });
     if (signal !== undefined) listenOnce(signal);
     return new Promise((resolve) => new Exchange(request, head, parts, resolve).start());
@@ -82,7 +73,7 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   function abortWhere(isMeant: (exchange: Exchange) => boolean): void {
-    for (const owner of [...unconnected, ...connections.owners()]) {
+    for (const owner of [...resolving, ...connections.owners()]) {
       if (owner instanceof Exchange && isMeant(owner)) owner.abort();
     }
   }

@@ -12,8 +12,6 @@ export interface TransportRequest {
    * may come after the next request has begun, and would be that one's answer.
    */
   owner: string;
-  /** Who shares with the others what all requests share: turns of the loop, and berths of TLS handshakes. */
-  account: string;
   /** Without `host`, `content-length` and all that concerns the connection: the transport adds these. */
   headers: ReadonlyArray<readonly [string, string]>;
   /** May be empty; must not change until the result is there. */
@@ -42,7 +40,7 @@ export type TransportResult =
   | { kind: "timeout"; code: NoAnswerCode; socketGone?: Promise<void> | undefined }
   | { kind: "unreachable"; code: NoAnswerCode }
   | { kind: "blocked"; code: "address_not_allowed" }
-  /** Given up because the process ends, or not begun as it has no file, or no berth for a TLS handshake. */
+  /** Given up because the process ends, or not begun because it has no file left for a socket. */
   | { kind: "aborted" };
 
 export interface Transport {

@@ -19,7 +19,6 @@ import {
   longHeads,
   manyVersions,
   signedBodies,
-  stalledHandshakes,
 } from "./heavy-callers.ts";
 import { holdConnections } from "./held.ts";
 
@@ -64,7 +63,6 @@ export const HEAVY_FLOODS: readonly HeavyFlood[] = [
   { name: "filtered lists", peakMiBMax: 350, seconds: 20, prepare: filteredLists },
   { name: "many versions", peakMiBMax: 300, seconds: 30, prepare: manyVersions },
   { name: "fresh types", peakMiBMax: 400, seconds: 15, prepare: freshTypes },
-  { name: "stalled handshakes", peakMiBMax: 270, seconds: 15, prepare: stalledHandshakes },
 ];
 
 /** 60 events of a megabyte to 40 endpoints that take them and never answer. */

@@ -7,8 +7,6 @@
  * certificate of a test authority. Prints requests a second and the share of requests that needed a new
  * connection, once each name has been asked.
  */
-import { turnParts } from "../../src/platform/turns.ts";
-import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
 import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
 import { createGuard } from "../../src/transport/guard.ts";
@@ -28,7 +26,7 @@ const hosts = Number(options.hosts);
 const requests = Number(options.requests);
 const inFlight = Number(options["in-flight"]);
 const BODY = Buffer.alloc(1024, "x");
-const RULES = { owner: "", account: "", timeoutMs: 15_000, maxReadBytes: 65_536, maxKeepBytes: 16_384 };
+const RULES = { owner: "", timeoutMs: 15_000, maxReadBytes: 65_536, maxKeepBytes: 16_384 };
 
 const authority = createAuthority();
 const certificate = authority.sign("DNS:*.hosts.test");
@@ -38,12 +36,7 @@ const guard = createGuard({
   ownAddresses: [],
   resolver: { resolve: () => Promise.resolve(["127.0.0.1"]) },
 });
-const transport = createTransport({
-  guard,
-  turns: new TurnQueue(turnParts),
-  monotonic: () => performance.now(),
-  tlsCa: authority.pem,
-});
+const transport = createTransport({ guard, monotonic: () => performance.now(), tlsCa: authority.pem });
 const urls = Array.from(
   { length: hosts },
   (_, n) => new URL(`https://n${n}.hosts.test:${String(port)}/hook`),

@@ -73,7 +73,6 @@ function partsOf(api: Api, transport: Transport, now: () => number): SendParts {
     transport,
     ids: api.data.ids,
     turnsOf: (projectId: number) => turnsOf(api.data, projectId),
-    accountOf: () => "",
     isTurnOver: () => api.data.store.turns.isOver,
     now,
     dated: now,

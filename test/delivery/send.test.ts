@@ -25,7 +25,6 @@ const delivery = untriedDelivery({ ...keys, origin: "publish", due: 0 });
 function partsWith(answer: (request: TransportRequest) => Promise<TransportResult>): SendParts {
   return {
     turnsOf: () => new TurnQueue({ schedule: setImmediate, beginShare: () => ({ isOver: false }) }),
-    accountOf: () => "",
     isTurnOver: () => false,
     ids: new IdCodec("00", new Uint8Array(16)),
     now: Date.now,
@@ -303,7 +302,6 @@ test("what an attempt waits for in our own turns is not taken from the destinati
   const turns = new TurnQueue({ schedule, beginShare: () => ({ isOver: true }) });
   const parts = {
     turnsOf: () => turns,
-    accountOf: () => "",
     isTurnOver: () => false,
     ids: new IdCodec("00", new Uint8Array(16)),
     now: () => 1_700_000_000_000 + clock,

@@ -47,7 +47,6 @@ async function sendToTwelve(api: Awaited<ReturnType<typeof startApi>>, transport
     dated: () => services.wallNow(),
     ids: data.ids,
     turnsOf: (projectId: number) => turnsOf(data, projectId),
-    accountOf: String,
     isTurnOver: () => data.store.turns.isOver,
     signal: new AbortController().signal,
     onBroken() {},
@@ -97,8 +96,7 @@ test("names of attempts that were given up while they were looked up count until
     },
   });
   const pin = (url: URL) => guard.pin({ protocol: url.protocol, port: url.port, hostname: "hang.test" });
-  const { turns } = api.data.store;
-  const transport = createTransport({ guard: { ...guard, pin }, turns, monotonic: () => performance.now() });
+  const transport = createTransport({ guard: { ...guard, pin }, monotonic: () => performance.now() });
   const { actors, count } = await sendToTwelve(api, transport, api.receiver.url("named"));
   await api.until(async () => (await count("dead")) === 6);
   expect(atOnce(actors.counts())).toMatchObject({ inFlight: 0, withoutSlot: 6 });

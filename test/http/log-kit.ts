@@ -80,14 +80,13 @@ export class Api implements AsyncDisposable {
     this.data = openData(this.#disk.sqlite, parts, { cipher, cell: "00", plans });
     const { data } = this;
     const guard = createGuard({ allow: ["127.0.0.0/8"] });
-    const transport = createTransport({ guard, turns: data.store.turns, monotonic: () => performance.now() });
+    const transport = createTransport({ guard, monotonic: () => performance.now() });
     this.#transport = transport;
     const { signal } = new AbortController();
     const sending = {
       transport,
       ids: data.ids,
       turnsOf: (projectId: number) => turnsOf(data, projectId),
-      accountOf: String,
       isTurnOver: () => data.store.turns.isOver,
       now,
       dated: now,

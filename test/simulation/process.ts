@@ -101,7 +101,6 @@ export function bootProcess(parts: ProcessParts): Process {
     transport,
     ids: data.ids,
     turnsOf: (projectId: number) => turnsOf(data, projectId, "deliveries"),
-    accountOf: String,
     isTurnOver: () => data.store.turns.isOver,
     now: () => world.wall,
     dated: dates.now,

@@ -30,7 +30,7 @@ async function unreading(): Promise<{ port: number; read(): void; received: Buff
 test("what the receiver does not take yet is kept, whatever becomes of the memory that it stood in", async () => {
   const receiver = await unreading();
   let isReady = false;
-  const owner = { takeBerth: () => null, onReady: () => void (isReady = true), onBytes() {}, onClosed() {} };
+  const owner = { onReady: () => void (isReady = true), onBytes() {}, onClosed() {} };
   const target = { key: "", address: "127.0.0.1", port: receiver.port, tlsName: null, tlsCa: undefined };
   const connection = new Connection(target, owner, 0, () => {});
   connection.open();
@@ -54,7 +54,7 @@ test("what the receiver does not take yet is kept, whatever becomes of the memor
 test("a socket given up while it connects is gone only once the kernel lets go of it", async () => {
   await using hole = await openBlackHole();
   let gone = 0;
-  const owner = { takeBerth: () => null, onReady() {}, onBytes() {}, onClosed() {} };
+  const owner = { onReady() {}, onBytes() {}, onClosed() {} };
   const target = { key: "", address: "127.0.0.1", port: hole.port, tlsName: null, tlsCa: undefined };
   const connection = new Connection(target, owner, 0, () => void gone++);
   connection.open();

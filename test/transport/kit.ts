@@ -2,8 +2,6 @@
  * What the tests of the transport share: transports and receivers that are closed, and watched while
  * they close.
  */
-import { turnParts } from "../../src/platform/turns.ts";
-import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
 import { NO_ANSWER_CODES } from "../../src/core/attempt-error.ts";
 import { expect } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -88,8 +86,7 @@ export function open(addresses: Addresses = ["127.0.0.1"], options: Partial<Tran
       },
     },
   });
-  const parts = { guard, turns: new TurnQueue(turnParts), monotonic: () => performance.now() };
-  const transport = keep(createTransport({ ...parts, ...options }));
+  const transport = keep(createTransport({ guard, monotonic: () => performance.now(), ...options }));
   const send = (url: URL, request: Partial<TransportRequest> = {}) =>
     transport.send({ ...post(url), ...request });
   return { transport, asked, send };
@@ -101,7 +98,6 @@ export function post(url: URL): TransportRequest {
     method: "POST",
     url,
     owner: "",
-    account: "",
     headers: [],
     body,
     timeoutMs: 5_000,

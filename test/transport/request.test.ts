@@ -1,5 +1,3 @@
-import { turnParts } from "../../src/platform/turns.ts";
-import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
 import { afterEach, describe, expect, test } from "bun:test";
 import { joinRequest, renderHead } from "../../src/transport/request.ts";
 import { createGuard } from "../../src/transport/guard.ts";
@@ -142,7 +140,6 @@ describe("on the wire", () => {
     const guard = createGuard({ allow: [], ownAddresses: [] });
     const transport = keep(
       createTransport({
-        turns: new TurnQueue(turnParts),
         monotonic: () => performance.now(),
         guard: {
           ...guard,

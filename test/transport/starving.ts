@@ -1,6 +1,4 @@
 /** Started by file-shortage.test.ts with few files: takes them all, and tells what the transport says. */
-import { turnParts } from "../../src/platform/turns.ts";
-import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
 import { closeSync, openSync } from "node:fs";
 import { createGuard } from "../../src/transport/guard.ts";
 import { createTransport, type TransportRequest } from "../../src/transport/transport.ts";
@@ -16,12 +14,7 @@ const guard = createGuard({
   allow: ["127.0.0.0/8"],
   self: { baseUrl: "http://other.example", port: () => null },
 });
-const transport = createTransport({
-  guard,
-  turns: new TurnQueue(turnParts),
-  monotonic: () => time,
-  onShortage: () => told++,
-});
+const transport = createTransport({ guard, monotonic: () => time, onShortage: () => told++ });
 
 async function tell(what: string, url: string): Promise<void> {
   const verdict = guard.checkUrl(url);
@@ -30,7 +23,6 @@ async function tell(what: string, url: string): Promise<void> {
     method: "POST",
     url: verdict.url,
     owner: "",
-    account: "",
     headers: [],
     body: new Uint8Array(0),
     timeoutMs: 2000,

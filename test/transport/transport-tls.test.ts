@@ -1,8 +1,7 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { createServer, type TLSSocket, type TlsOptions } from "node:tls";
 import { type Certificate, createAuthority } from "./certificates.ts";
-import { LIMITS } from "../../src/core/limits.ts";
-import { answering, closeAll, hostile, open, short, until } from "./kit.ts";
+import { answering, closeAll, hostile, open, short } from "./kit.ts";
 
 const authority = createAuthority();
 const stranger = createAuthority();
@@ -164,67 +163,6 @@ describe("a receiver that cannot be trusted gets no byte of the request", () => 
       ca: authority.pem,
     });
     expect(short(await openTrusting().send(receiver.url("a.test")))).toBe("unreachable tls_failed");
-  });
-});
-
-describe("berths for handshakes", () => {
-  /** Says nothing. */
-  async function silent() {
-    const receiver = await answering(() => {}, { onSocket: (socket) => socket.resume() });
-    const counts = () => receiver.counts();
-    return { counts, url: new URL(receiver.url("/").href.replace("http:", "https:")) };
-  }
-
-  function openNarrow() {
-    return open(["127.0.0.1"], { tlsCa: authority.pem, handshakesMax: 8 });
-  }
-
-  test("are taken by half of an account's where a server is silent, and another account has its own", async () => {
-    const [{ counts, url }, receiver] = [await silent(), await tlsReceiver(good)];
-    const { send } = openNarrow();
-    const abort = new AbortController();
-    const stalled = Array.from({ length: 30 }, () => send(url, { account: "a", signal: abort.signal }));
-    await until(() => counts().opened === 30 && counts().open === 4);
-    for (let turn = 0; turn < 20; turn++)
-      expect(short(await send(receiver.url("a.test"), { account: "b" }))).toBe("200 ok");
-    const many = Array.from({ length: 30 }, () => send(receiver.url("b.test"), { account: "c" }));
-    for (const result of await Promise.all(many)) expect(short(result)).toBe("200 ok");
-    expect(counts()).toEqual({ opened: 30, open: 4 });
-    abort.abort();
-    for (const result of await Promise.all(stalled)) expect(short(result)).toBe("aborted");
-  });
-
-  test("come to those that wait; whose time ends before is handed back", async () => {
-    const [{ counts, url }, receiver] = [await silent(), await tlsReceiver(good)];
-    const { send, transport } = openNarrow();
-    const stalled = Array.from({ length: 4 }, () => send(url, { timeoutMs: 500 }));
-    await until(() => counts().open === 4);
-    const began = performance.now();
-    // It has all of its time once it has waited.
-    const slow = send(receiver.url("b.test"), { body: Buffer.from("not the end"), timeoutMs: 700 });
-    const [late, patient] = [send(url, { timeoutMs: 50 }), send(receiver.url("a.test"))];
-    expect(short(await late)).toBe("aborted");
-    for (const result of await Promise.all(stalled)) expect(short(result)).toBe("timeout timeout_tls");
-    expect(short(await patient)).toBe("200 ok");
-    expect(short(await slow)).toBe("timeout timeout_response");
-    expect(performance.now() - began).toBeGreaterThan(1_000);
-    await until(() => transport.stats().open === 1);
-  });
-
-  test("are left after a while, however long the attempt may take", async () => {
-    const usual = LIMITS.handshakeMs.value;
-    (LIMITS.handshakeMs as { value: number }).value = 50;
-    try {
-      const { url } = await silent();
-      const slow = await tlsReceiver(good);
-      const { send } = openTrusting();
-      expect(short(await send(url, { timeoutMs: 60_000 }))).toBe("timeout timeout_tls");
-      const body = Buffer.from("not the end");
-      const unanswered = await send(slow.url("a.test"), { body, timeoutMs: 400 });
-      expect(short(unanswered)).toBe("timeout timeout_response");
-    } finally {
-      (LIMITS.handshakeMs as { value: number }).value = usual;
-    }
   });
 });
 

@@ -1,6 +1,4 @@
-import { turnParts } from "../../src/platform/turns.ts";
-import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
-import { afterEach, describe, expect, spyOn, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createGuard } from "../../src/transport/guard.ts";
 import { ATTEMPT_ERRORS } from "../../src/core/attempt-error.ts";
@@ -131,8 +129,7 @@ describe("the address", () => {
     expect(transport.stats().connects).toBe(10);
     expect(trap.counts().opened).toBe(0);
     const lenient = createGuard({ allow: ["127.0.0.2/32"] });
-    const turns = new TurnQueue(turnParts);
-    const control = keep(createTransport({ guard: lenient, turns, monotonic: () => performance.now() }));
+    const control = keep(createTransport({ guard: lenient, monotonic: () => performance.now() }));
     expect(short(await control.send(post(trap.url("/ok"))))).toBe("200 ok");
   });
 
@@ -152,50 +149,6 @@ describe("the address", () => {
     expect(short(await open(["127.0.0.3", "127.0.0.1"]).send(receiver.url("/ok", "a.test")))).toBe("200 ok");
     const { send } = open(["127.0.0.3", "127.0.0.3"]);
     expect(short(await send(receiver.url("/ok", "a.test")))).toBe("unreachable connection_refused");
-  });
-
-  test("of many that refuse is one of six that an attempt tries, and the next attempt tries others", async () => {
-    const receiver = await hostile();
-    const dead = Array.from({ length: 60 }, () => "127.0.0.3");
-    const { send, transport } = open(dead);
-    expect(short(await send(receiver.url("/ok", "a.test")))).toBe("unreachable connection_refused");
-    expect(transport.stats().connects).toBe(6);
-    const { send: retry } = open([...dead.slice(0, 20), "127.0.0.1"]);
-    let result = "";
-    while (result !== "200 ok") result = short(await retry(receiver.url("/ok", "a.test")));
-  });
-
-  test("is connected to in a share of a turn, however many refuse at once", async () => {
-    const receiver = await hostile();
-    let inShare = 0;
-    let most = 0;
-    // Only what is asked for the first time in a share finds it open.
-    const beginShare = () => {
-      let isOver = false;
-      inShare = 0;
-      return {
-        get isOver() {
-          const was = isOver;
-          isOver = true;
-          return was;
-        },
-      };
-    };
-    const turns = new TurnQueue({ schedule: setImmediate, beginShare });
-    const { send, transport } = open(() => ["127.0.0.3", "127.0.0.3", "127.0.0.1"], { turns });
-    const dial = Bun.connect;
-    const spy = spyOn(Bun, "connect").mockImplementation(((options: Parameters<typeof dial>[0]) => {
-      most = Math.max(most, ++inShare);
-      return dial(options);
-    }) as typeof dial);
-    try {
-      const all = Array.from({ length: 40 }, () => send(receiver.url("/ok", "a.test")));
-      for (const result of await Promise.all(all)) expect(short(result)).toBe("200 ok");
-    } finally {
-      spy.mockRestore();
-    }
-    expect(transport.stats().connects).toBe(120);
-    expect(most).toBeLessThanOrEqual(2);
   });
 
   test("behind a redirect is never asked for", async () => {

@@ -45,7 +45,6 @@ function requestOf(url: UrlParts): TransportRequest {
     method: "GET",
     url,
     owner: url.href,
-    account: "logos",
     headers: [
       ["user-agent", USER_AGENT],
       ["accept", "image/png, image/jpeg, image/webp, image/gif"],

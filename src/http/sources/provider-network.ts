@@ -46,7 +46,6 @@ async function fetchDocument(
     method: post === undefined ? "GET" : "POST",
     url: verdict.url,
     owner: verdict.url.href,
-    account: "sources",
     headers: [
       ["user-agent", USER_AGENT],
       ["accept", "*/*"],

@@ -14,7 +14,7 @@ const TURNS = new TurnQueue(turnParts);
 
 function network(allow: readonly string[] = ["127.0.0.0/8"]) {
   const guard = createGuard({ allow });
-  const transport = createTransport({ guard, turns: TURNS, monotonic: () => performance.now() });
+  const transport = createTransport({ guard, monotonic: () => performance.now() });
   const time = { wall: Date.UTC(2026, 10, 21), monotonic: 0 };
   return {
     guard,
