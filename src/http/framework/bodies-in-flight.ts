@@ -56,7 +56,7 @@ class Holder {
 
   constructor(readonly name: string) {}
 
-  /** More bytes of a body that may be refused. */
+  /** More bytes of a body that may be refused, or fewer. */
   come(body: Body, bytes: number): void {
     let member = this.#members.get(body.member);
     if (!member) this.#members.set(body.member, (member = { bytes: 0, bodies: new Set() }));
@@ -153,8 +153,8 @@ export class BodiesInFlight {
     this.#bytes += bytes;
     body.bytes += bytes;
     body.holder.bytes += bytes;
+    if (body.isComing && bytes !== 0) body.holder.come(body, bytes);
     if (bytes <= 0) return;
-    if (body.isComing) body.holder.come(body, bytes);
     const { whole, ofAccount } = this.kind;
     while (body.holder.bytes > limit(ofAccount) && this.#refuseOf(body.holder, body)) continue;
     while (this.#bytes > limit(whole) && this.#refuseOf(this.#largest(), body)) continue;

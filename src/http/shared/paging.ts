@@ -176,7 +176,7 @@ export async function writePage<Row extends { id: number }>(
       // Awaited only then: of many that come at once each has to see what those before it have taken.
       if (turns.isOver || isHeavy(bytesOfRow)) {
         held = bytesInHand;
-        reachAnswer(Math.max(text.bytes, held));
+        reachAnswer(text.bytes + held);
         end ??= await turns.beginPage();
         await turns.giveWay(bytesOfRow);
       }
@@ -188,9 +188,14 @@ export async function writePage<Row extends { id: number }>(
         break;
       }
       const shown = show(row);
+      // What is asked for it takes turns of its own, and nobody waits for those.
+      if (shown instanceof Promise) {
+        end?.();
+        end = null;
+      }
       text.add(shown instanceof Promise ? await shown : shown);
       last = row.id;
-      reachAnswer(Math.max(text.bytes, held));
+      reachAnswer(text.bytes + held);
     }
   } finally {
     end?.();

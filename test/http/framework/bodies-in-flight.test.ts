@@ -102,6 +102,15 @@ describe("the room for bodies", () => {
     expect(all.bytes).toBe(160);
   });
 
+  test("is no more its member's once it is given back", () => {
+    const all = new BodiesInFlight();
+    const first = begin(all, "account:1", 400, "a");
+    first.body.take(-300);
+    begin(all, "account:1", 150, "b");
+    expect(refusalOf(() => begin(all, "account:1", 300, "c"))?.status).toBe(503);
+    expect([first.refused, all.bytes]).toEqual([null, 250]);
+  });
+
   test("takes no more of a body that it has refused", () => {
     const all = new BodiesInFlight();
     const gone = begin(all, ANYBODY, 400);
