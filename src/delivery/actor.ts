@@ -173,8 +173,10 @@ export class EndpointActor<F extends Finding> {
   update(endpoint: Endpoint): void {
     const isAfresh = startsAfresh(this.endpoint, endpoint);
     this.endpoint = endpoint;
-    if (isAfresh) this.#epoch++;
-    if (isAfresh) this.health = HEALTHY;
+    if (isAfresh) {
+      this.#epoch++;
+      this.health = HEALTHY;
+    }
     this.#backlog.follow(endpoint);
     // What is under way is cancelled like what waits; where it arrives nevertheless, it counts as delivered.
     if (endpoint.status === "deleted") {

@@ -14,7 +14,7 @@ import { parseArgs } from "node:util";
 import { drawCurves, type Reading } from "./curve-picture.ts";
 import { describeMachine } from "./machine.ts";
 import { readProcess } from "./proc.ts";
-import { SERVICE, startServer } from "./server.ts";
+import { callServer, SERVICE, startServer } from "./server.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -45,15 +45,8 @@ const receiver = Bun.serve({
   },
 });
 
-async function call(key: string, path: string, body: object): Promise<Record<string, string>> {
-  const reply = await fetch(`http://127.0.0.1:${server.port}${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  if (!reply.ok) throw new Error(`${path} answered ${reply.status}: ${await reply.text()}`);
-  return (await reply.json()) as Record<string, string>;
-}
+const call = (apiKey: string, path: string, body: object) =>
+  callServer({ ...server, apiKey }, "POST", path, body);
 
 console.log(describeMachine(directory));
 const paused = await call(server.apiKey, "/v1/endpoints", {

@@ -13,11 +13,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type Peer, startPeer } from "./children.ts";
+import { nowUs } from "./clock.ts";
+import { FIRST_SEQUENCE, preparePublish } from "./event.ts";
 import type { GeneratorReport, GeneratorSettings } from "./generator.ts";
 import { describeMachine } from "./machine.ts";
 import type { PacerReport, PacerSettings } from "./pacer.ts";
 import { readProcess, resetPeak } from "./proc.ts";
 import type { ReceiverReport } from "./receiver.ts";
+import { median } from "./report.ts";
 import {
   callServer,
   type Contender,
@@ -41,6 +44,7 @@ const endpoints = Number(options.endpoints);
 const contender: Contender =
   options.binary === undefined ? SERVICE : { name: "service", command: [options.binary] };
 const MIB = 2 ** 20;
+const BODY_BYTES = 1024;
 const WARM_UP_MS = 4000;
 const FRESH_MS = 6000;
 const PACED_PER_SECOND = 500;
@@ -58,7 +62,7 @@ async function startReceiver(): Promise<{ peer: Peer; port: number }> {
 }
 
 async function startGenerator({ port, apiKey }: Server): Promise<Peer> {
-  const settings: GeneratorSettings = { port, apiKey, connections: 64, types: 1, bodyBytes: 1024 };
+  const settings: GeneratorSettings = { port, apiKey, connections: 64, types: 1, bodyBytes: BODY_BYTES };
   return (await startPeer("generator.ts", settings)).peer;
 }
 
@@ -112,34 +116,22 @@ async function askPages(server: Server, endpointId: string): Promise<void> {
       await callServer(server, "GET", path);
       times.push(performance.now() - at);
     }
-    times.sort((a, b) => a - b);
-    const [median, longest] = [times[times.length >> 1] ?? 0, times.at(-1) ?? 0];
+    const [middle, longest] = [median(times), Math.max(...times)];
     console.log(
-      `  ${path.replace(endpointId, ":id")}: ${median.toFixed(1)} ms, at most ${longest.toFixed(1)}`,
+      `  ${path.replace(endpointId, ":id")}: ${middle.toFixed(1)} ms, at most ${longest.toFixed(1)}`,
     );
   }
 }
 
 /** All that waits goes out, beside a steady pace of fresh events. */
 async function drain(server: Server, endpointId: string, receiver: Peer): Promise<number> {
-  const body = `{"type":"bench.endpoint_0","data":{"sequence":1000000001,"sent_at_us":${"1".repeat(16)},"padding":"${"x".repeat(900)}"}}`;
-  const head = [
-    "POST /v1/events HTTP/1.1",
-    `host: 127.0.0.1:${server.port}`,
-    `authorization: Bearer ${server.apiKey}`,
-    "content-type: application/json",
-    `content-length: ${body.length}`,
-  ];
-  const request = [...head, "", body].join("\r\n");
-  const settings: PacerSettings = {
-    port: server.port,
-    request,
-    perSecond: PACED_PER_SECOND,
-    connections: 16,
-  };
+  const { port, apiKey } = server;
+  const publish = preparePublish(`127.0.0.1:${port}`, apiKey, 0, BODY_BYTES);
+  const request = publish.write(FIRST_SEQUENCE, nowUs()).toString();
+  const settings: PacerSettings = { port, request, perSecond: PACED_PER_SECOND, connections: 16 };
   const { peer: pacer } = await startPeer("pacer.ts", settings);
   const began = performance.now();
-  await callServer(server, "POST", `/v1/endpoints/${endpointId}/resume`, "{}");
+  await callServer(server, "POST", `/v1/endpoints/${endpointId}/resume`, {});
   const paced: PacerReport[] = [];
   let received = 0;
   while (received < waiting) {
@@ -169,8 +161,9 @@ console.log(`${endpoints} endpoints made in ${seconds(began).toFixed(1)} s: ${rs
 const freshRate = await measureFresh(server, fresh.peer);
 console.log(`fresh: ${freshRate.toFixed(0)} delivered a second`);
 const endpoint = { url: `http://127.0.0.1:${late.port}/late`, event_types: [WAITING], max_concurrency: 100 };
-const { id } = await callServer(server, "POST", "/v1/endpoints", JSON.stringify(endpoint));
-await callServer(server, "POST", `/v1/endpoints/${String(id)}/pause`, "{}");
+const { id } = await callServer(server, "POST", "/v1/endpoints", endpoint);
+if (id === undefined) throw new Error("no endpoint was made");
+await callServer(server, "POST", `/v1/endpoints/${id}/pause`, {});
 
 const before = diskBytes();
 resetPeak(server.pid);
@@ -181,13 +174,13 @@ console.log(
   `${waiting} events taken by batches at ${(waiting / seconds(began)).toFixed(0)} a second: ` +
     `${peakMiB(server)} MiB at most, ${perEvent.toFixed(0)} bytes on disk for each`,
 );
-await askPages(server, String(id));
+await askPages(server, id);
 await killUnderLoad(server);
 began = performance.now();
 server = await startAgain(contender, directory, server);
 console.log(`after kill -9 ready in ${(seconds(began) * 1000).toFixed(0)} ms: ${rssMiB(server)} MiB`);
-await askPages(server, String(id));
-const drainRate = await drain(server, String(id), late.peer);
+await askPages(server, id);
+const drainRate = await drain(server, id, late.peer);
 console.log(`backlog ÷ fresh: ${(drainRate / freshRate).toFixed(2)}`);
 await server.stop();
 for (const { peer } of [fresh, late]) await peer.stop();

@@ -14,7 +14,7 @@ import { parseArgs } from "node:util";
 import { type Peer, startPeer } from "./children.ts";
 import { describeMachine } from "./machine.ts";
 import type { PacerReport, PacerSettings } from "./pacer.ts";
-import { SERVICE, startServer } from "./server.ts";
+import { callServer, SERVICE, startServer } from "./server.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -55,15 +55,7 @@ process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
 const server = await startServer(SERVICE, directory, ENV);
 const base = `http://127.0.0.1:${server.port}`;
 
-async function call(method: string, path: string, body?: unknown): Promise<Record<string, string>> {
-  const response = await fetch(base + path, {
-    method,
-    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-  return (await response.json()) as Record<string, string>;
-}
+const call = (method: string, path: string, body?: unknown) => callServer(server, method, path, body);
 
 /** Paused endpoints, so that nothing is sent meanwhile; `last` is of a delivery that was tried. */
 async function prepare() {

@@ -90,21 +90,21 @@ async function launch(
   return { pid: child.pid, port, stop: () => stopChild(child), kill };
 }
 
-/** Calls the API with the key of the live project; throws where the answer is no 2xx. */
+/** Calls the API; throws where the answer is no 2xx. */
 export async function callServer(
-  { port, apiKey }: Server,
+  { port, apiKey }: Pick<Server, "port" | "apiKey">,
   method: string,
   path: string,
-  body?: string,
-): Promise<Record<string, unknown>> {
+  body?: unknown,
+): Promise<Record<string, string>> {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {
     method,
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-    ...(body !== undefined && { body }),
+    ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-  return JSON.parse(text) as Record<string, unknown>;
+  return JSON.parse(text) as Record<string, string>;
 }
 
 /** Publishes so many events of some 1 KiB by batches, with the numbers by which the receiver tells them. */
@@ -119,7 +119,7 @@ export async function publishBatches(server: Server, type: string, count: number
         type,
         data: { sequence: first + n, sent_at_us: nowUs(), padding },
       }));
-      await callServer(server, "POST", "/v1/events/batch", JSON.stringify({ events }));
+      await callServer(server, "POST", "/v1/events/batch", { events });
     }
   };
   await Promise.all(Array.from({ length: BATCH_CONNECTIONS }, publishAll));
@@ -148,7 +148,7 @@ async function createEndpoint(server: Server, receiverPort: number, index: numbe
     event_types: [eventType(Math.floor(index / fanout))],
     max_concurrency: 100,
   };
-  await callServer(server, "POST", "/v1/endpoints", JSON.stringify(endpoint));
+  await callServer(server, "POST", "/v1/endpoints", endpoint);
 }
 
 /**

@@ -65,8 +65,8 @@ export const BY_HAND_MUTANTS: readonly Mutant[] = [
   {
     name: "an answer to what began before an endpoint was enabled or resumed closes or slows it again",
     file: "delivery/actor.ts",
-    find: "    this.endpoint = endpoint;\n    if (isAfresh) this.#epoch++;",
-    put: "    const isOpened = this.endpoint.status !== 'active';\n    this.endpoint = endpoint;\n    if (isAfresh && !isOpened) this.#epoch++;",
+    find: "    this.endpoint = endpoint;\n    if (isAfresh) {\n      this.#epoch++;",
+    put: "    const isOpened = this.endpoint.status !== 'active';\n    this.endpoint = endpoint;\n    if (isAfresh) {\n      if (!isOpened) this.#epoch++;",
   },
   {
     name: "what an earlier address answered to a test slows the one of now down",

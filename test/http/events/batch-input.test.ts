@@ -34,5 +34,6 @@ test.each([
   Bun.gc(true);
   const standing = parsed.filter((ref) => ref.deref() !== undefined).length;
   await done;
+  expect(parsed.length).toBeGreaterThanOrEqual(COUNT);
   expect(standing).toBeLessThan(COUNT / 10);
 });
