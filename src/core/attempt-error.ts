@@ -141,11 +141,11 @@ const NO_ANSWER = {
   tls_failed: {
     en: {
       what: "The TLS handshake with {host} failed.",
-      next: "Check that it speaks TLS 1.2 or 1.3 and asks for no client certificate.",
+      next: "Check that it speaks TLS 1.2 or 1.3, asks for no client certificate, and sends only the certificates of its chain (16 KB at most).",
     },
     de: {
       what: "Der TLS-Handshake mit {host} ist fehlgeschlagen.",
-      next: "Prüfen Sie, ob er TLS 1.2 oder 1.3 spricht und kein Client-Zertifikat verlangt.",
+      next: "Prüfen Sie, ob er TLS 1.2 oder 1.3 spricht, kein Client-Zertifikat verlangt und nur die Zertifikate seiner Kette schickt (höchstens 16 KB).",
     },
   },
   tls_name_mismatch: {

@@ -527,6 +527,16 @@ export const LIMITS = {
     unit: "count",
     why: "Over all endpoints, each until its outcome is on disk, with those that were given up while they connected: the kernel holds their sockets for two minutes, a resolver the question for a name, also of an address that is saved, for 25 s for each name server. The less is free, the less an account may have; the last 32nd is for accounts with nothing in flight: so the slow leave room.",
   },
+  handshakeBytesMax: {
+    value: 16 * KIB,
+    unit: "bytes",
+    why: "What a server may send until a TLS handshake is done: certificates with their chain take 2 to 6 KB, and TLS holds up to ten times their size in memory. More ends the attempt as `tls_failed`. A connection with more than half of it serves one request.",
+  },
+  tlsAttemptBytes: {
+    value: 16 * KIB,
+    unit: "bytes",
+    why: "What TLS takes of `attemptsInFlightBytesMax` for an attempt: its buffers and the usual certificates. All accounts together have 4,096 such attempts in flight, one alone half, or three quarters where each is to another endpoint.",
+  },
   attemptsInFlightBytesMax: {
     value: 64 * MIB,
     unit: "bytes",

@@ -3,6 +3,7 @@ import type { Load, Waiting } from "../core/waiting.ts";
 import { limit } from "../core/limits.ts";
 import { type Pieces, piecewise } from "../core/structures/turn-queue.ts";
 import type { Endpoint, Health, WaitingFor } from "../core/model.ts";
+import { textOf } from "../destinations/requests.ts";
 import { isPolled, isStrayTest, keepsOrder, STRAY_TEST } from "../destinations/destinations.ts";
 import type { Data } from "../store/data.ts";
 import { dispose } from "../store/log/disposal.ts";
@@ -432,7 +433,8 @@ export class Actors {
   }
 }
 
-/** Of an attempt in flight: its body, and the headers that its endpoint adds, up to some 80 KB. */
-function bytesOf({ headers }: Endpoint, { body }: Load): number {
-  return headers.reduce((sum, [name, value]) => sum + name.length + value.length, body.length);
+/** Of an attempt in flight: its body, the headers that its endpoint adds, up to some 80 KB, and its TLS. */
+function bytesOf({ config, headers }: Endpoint, { body }: Load): number {
+  const tls = /^http:/i.test(textOf(config, "url") ?? "") ? 0 : limit("tlsAttemptBytes");
+  return headers.reduce((sum, [name, value]) => sum + name.length + value.length, body.length + tls);
 }

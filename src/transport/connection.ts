@@ -14,6 +14,7 @@
 import type { NoAnswerCode } from "../core/attempt-error.ts";
 import type { Socket, SocketHandler } from "bun";
 import { isIP } from "node:net";
+import { limit } from "../core/limits.ts";
 import { classifySocketError, classifyTlsError } from "./errors.ts";
 
 /** Where to connect: the vetted address, and the name that the certificate must prove. */
@@ -52,6 +53,17 @@ export class Connection {
     close: (socket, error) => socket.data.#ended(error),
     connectError: (socket) => socket.data.#refused(),
   };
+  /**
+   * Those of the socket below TLS. It sees the bytes of the handshake as they come: TLS keeps them until the
+   * certificate is verified, and the certificates for the life of the connection.
+   */
+  static readonly #handlersBelow: SocketHandler<Connection> = {
+    open: (socket) => socket.data.#secure(socket),
+    data: (socket, bytes) => socket.data.#countHandshake(bytes),
+    error: (socket, error) => socket.data.#fail(classifySocketError(error)),
+    close: (socket, error) => socket.data.#ended(error),
+    connectError: (socket) => socket.data.#refused(),
+  };
 
   owner: ConnectionOwner;
   phase: ConnectionPhase = "connecting";
@@ -66,6 +78,7 @@ export class Connection {
   #socket: Socket<Connection> | null = null;
   #gone: PromiseWithResolvers<void> | null = null;
   #unsent: Uint8Array | null = null;
+  #handshakeBytes = 0;
 
   /** `onGone` is called as soon as the socket no longer exists, maybe twice. Call `open()` next. */
   constructor(
@@ -82,10 +95,14 @@ export class Connection {
   }
 
   open(): void {
-    const { address, port } = this.#target;
-    const socket = Connection.#handlers;
-    const options = { hostname: address, port, socket, data: this, ...this.#tlsOptions() };
-    Bun.connect(options).catch(() => this.#refused());
+    const { address, port, tlsName } = this.#target;
+    const socket = tlsName === null ? Connection.#handlers : Connection.#handlersBelow;
+    Bun.connect({ hostname: address, port, socket, data: this }).catch(() => this.#refused());
+  }
+
+  /** False where the certificates take much memory: they are not kept for another request. */
+  get isLight(): boolean {
+    return this.#handshakeBytes <= limit("handshakeBytesMax") / 2;
   }
 
   /** To be asked while it is `connecting`: resolves once the kernel has let go of the socket. */
@@ -123,20 +140,26 @@ export class Connection {
   /**
    * Always verified, whatever `NODE_TLS_REJECT_UNAUTHORIZED` says; an address is no name and sends no SNI.
    */
-  #tlsOptions() {
+  #secure(socket: Socket<Connection>): void {
+    if (this.phase === "closed") return socket.terminate();
     const { tlsName, tlsCa } = this.#target;
-    if (tlsName === null) return {};
-    const serverName = isIP(tlsName) === 0 ? tlsName : "";
-    return { tls: { serverName, rejectUnauthorized: true, ca: tlsCa } };
+    const serverName = tlsName === null || isIP(tlsName) !== 0 ? "" : tlsName;
+    const tls = { serverName, rejectUnauthorized: true, ca: tlsCa };
+    this.phase = "securing";
+    [, this.#socket] = socket.upgradeTLS({ data: this, tls, socket: Connection.#handlers });
+  }
+
+  #countHandshake(bytes: Buffer): void {
+    if (this.phase !== "securing") return;
+    this.#handshakeBytes += bytes.length;
+    if (this.#handshakeBytes > limit("handshakeBytesMax")) this.#fail("tls_failed");
   }
 
   #opened(socket: Socket<Connection>): void {
+    // Above TLS it has been open for long.
+    if (this.phase === "securing") return;
     this.#socket = socket;
     if (this.phase === "closed") return socket.terminate();
-    if (this.#target.tlsName !== null) {
-      this.phase = "securing";
-      return;
-    }
     this.phase = "ready";
     this.owner.onReady(this);
   }

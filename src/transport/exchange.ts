@@ -183,7 +183,8 @@ export class Exchange implements ConnectionOwner, LookupOwner {
     const connection = this.#connection;
     if (connection === null) return;
     const isReusable = this.#parser.isReusable && this.#parser.state === "done" && !connection.hasUnsent;
-    if (isReusable && connection.phase === "ready") this.#parts.connections.put(connection);
+    if (isReusable && connection.isLight && connection.phase === "ready")
+      this.#parts.connections.put(connection);
     else connection.destroy();
   }
 }

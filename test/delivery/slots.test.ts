@@ -1,5 +1,6 @@
 /** Attempts of all endpoints share a number of slots (src/delivery/actors.ts). */
 import { expect, spyOn, test } from "bun:test";
+import { limit, LIMITS } from "../../src/core/limits.ts";
 import { atOnce } from "../../src/core/structures/turn-queue.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { makeActors } from "../kit/actors.ts";
@@ -36,6 +37,46 @@ test("an endpoint that finds none waits, is counted, and goes on when another on
   ends.shift()?.(sentMalformed(0, UNREADABLE));
   await actors.stop();
 });
+
+const room = LIMITS.attemptsInFlightBytesMax as { value: number };
+
+test.each([
+  ["http:", 8],
+  ["https:", 3],
+])(
+  "attempts in flight over %s take their room: %p of eight in that of four handshakes",
+  async (scheme, at) => {
+    const usual = room.value;
+    room.value = 4 * limit("tlsAttemptBytes");
+    await using api = await startApi();
+    const { data } = api;
+    const end = Promise.withResolvers<Sent>();
+    const { actors } = makeActors(data, { clock: steadyOver(systemClock), send: () => end.promise });
+    room.value = usual;
+    const url = api.receiver.url("room").replace("http:", scheme);
+    let projectId = 0;
+    for (let made = 0; made < 8; made++) ({ projectId } = await api.endpoint({ url }));
+    const event = {
+      type: "a.b",
+      timestamp: 0,
+      data: "{}",
+      consumerId: null,
+      externalId: null,
+      sourceId: null,
+    };
+    const prepared = await makePipeline(data, actors).prepare(projectId, [
+      { ...event, isTest: false, hops: 0 },
+    ]);
+    await prepared.commitAndDispatch((run) => data.store.write(run));
+    await api.until(async () => {
+      const { inFlight, withoutSlot } = atOnce(actors.counts());
+      return inFlight + withoutSlot === 8;
+    });
+    expect(atOnce(actors.counts())).toMatchObject({ inFlight: at, withoutSlot: 8 - at });
+    end.resolve(sentMalformed(0, UNREADABLE));
+    await actors.stop();
+  },
+);
 
 /** Twelve endpoints for this URL that give up after a second, over eight slots, and an event for each. */
 async function sendToTwelve(api: Awaited<ReturnType<typeof startApi>>, transport: Transport, url: string) {

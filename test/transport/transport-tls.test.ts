@@ -1,7 +1,9 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { type AddressInfo, connect, createServer as createRelay, type Socket } from "node:net";
 import { createServer, type TLSSocket, type TlsOptions } from "node:tls";
 import { type Certificate, createAuthority } from "./certificates.ts";
-import { answering, closeAll, hostile, open, short } from "./kit.ts";
+import { limit } from "../../src/core/limits.ts";
+import { answering, closeAll, hostile, open, short, until } from "./kit.ts";
 
 const authority = createAuthority();
 const stranger = createAuthority();
@@ -53,6 +55,39 @@ async function tlsReceiver(certificate: Certificate, options: TlsOptions = {}): 
       }),
   );
   return { connections, url: (host) => new URL(`https://${host}:${port}/`) };
+}
+
+/** Hands on all that a client says, and so many bytes of what the server at `to` answers. */
+async function relayOf(
+  to: number,
+  bytesMax: number,
+): Promise<{ readonly port: number; readonly open: number }> {
+  const clients = new Set<Socket>();
+  const relay = createRelay((client) => {
+    let left = bytesMax;
+    const server = connect(to, "127.0.0.1", () => client.pipe(server));
+    clients.add(client);
+    client.on("error", () => {});
+    server.on("error", () => {});
+    server.on("data", (bytes) => {
+      client.write(bytes.subarray(0, left));
+      left -= Math.min(left, bytes.length);
+    });
+    client.on("close", () => {
+      clients.delete(client);
+      server.destroy();
+    });
+  });
+  const port = await new Promise<number>((resolve) => {
+    relay.listen(0, "127.0.0.1", () => resolve((relay.address() as AddressInfo).port));
+  });
+  closers.push(async () => void relay.close());
+  return {
+    port,
+    get open() {
+      return clients.size;
+    },
+  };
 }
 
 function openTrusting() {
@@ -113,6 +148,35 @@ describe("a receiver with a good certificate", () => {
     expect(short(await openTrusting().send(receiver.url("a.test"), { body }))).toBe("200 ok");
     expect(receiver.connections[0]?.text.endsWith(body.toString())).toBe(true);
   });
+});
+
+describe("what a server sends in its handshake", () => {
+  /** The certificate, with others that nobody needs, of some 400 bytes each. */
+  function withOthers(count: number): Certificate {
+    return { ...good, cert: good.cert + good.cert.repeat(count) };
+  }
+
+  test("is kept for one request where it is much, and for more where it is the usual", async () => {
+    const [much, usual] = [await tlsReceiver(withOthers(30)), await tlsReceiver(withOthers(4))];
+    const { send, transport } = openTrusting();
+    for (const receiver of [much, much, usual, usual])
+      expect(short(await send(receiver.url("a.test")))).toBe("200 ok");
+    expect(transport.stats()).toMatchObject({ connects: 3, reused: 1 });
+  });
+
+  test.each(["TLSv1.2", "TLSv1.3"] as const)(
+    "has a bound, and ends the connection as soon as it is more, over %s",
+    async (version) => {
+      const receiver = await tlsReceiver(withOthers(150), { minVersion: version, maxVersion: version });
+      // A relay that falls silent before the handshake is done.
+      const relay = await relayOf(Number(receiver.url("a.test").port), limit("handshakeBytesMax") + 1);
+      const { send, transport } = openTrusting();
+      const result = await send(new URL(`https://a.test:${relay.port}/`), { timeoutMs: 60_000 });
+      expect(short(result)).toBe("unreachable tls_failed");
+      await until(() => transport.stats().open === 0 && relay.open === 0);
+      expect(receiver.connections).toEqual([]);
+    },
+  );
 });
 
 describe("a receiver that cannot be trusted gets no byte of the request", () => {
