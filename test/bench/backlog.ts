@@ -62,7 +62,14 @@ async function startReceiver(): Promise<{ peer: Peer; port: number }> {
 }
 
 async function startGenerator({ port, apiKey }: Server): Promise<Peer> {
-  const settings: GeneratorSettings = { port, apiKey, connections: 64, types: 1, bodyBytes: BODY_BYTES };
+  const settings: GeneratorSettings = {
+    port,
+    apiKey,
+    connections: 64,
+    types: 1,
+    bodyBytes: BODY_BYTES,
+    perSecond: 0,
+  };
   return (await startPeer("generator.ts", settings)).peer;
 }
 
@@ -156,7 +163,7 @@ const [fresh, late] = [await startReceiver(), await startReceiver()];
 let server = await startServer(contender, directory);
 console.log(`idle: ${rssMiB(server)} MiB`);
 let began = performance.now();
-await createEndpoints(server, fresh.port, endpoints, 1);
+await createEndpoints(server, { count: endpoints, fanout: 1, at: () => `http://127.0.0.1:${fresh.port}` });
 console.log(`${endpoints} endpoints made in ${seconds(began).toFixed(1)} s: ${rssMiB(server)} MiB`);
 const freshRate = await measureFresh(server, fresh.peer);
 console.log(`fresh: ${freshRate.toFixed(0)} delivered a second`);

@@ -1,5 +1,6 @@
 /**
- * The curves: how rate and times change with endpoints, bodies, fan-out, slow receivers and stored events.
+ * The curves: how rate, times and memory change with endpoints, bodies, fan-out, slow receivers, stored
+ * events, the pace of publishing, and receivers at many addresses.
  *
  *   bun test/bench/curves.ts [--only endpoints] [--rounds 3] [--seconds 5] [--out folder]
  *
@@ -32,17 +33,26 @@ interface Curve {
   axis: Axis;
   points: number[];
   load: (x: number) => Partial<Load>;
-  contenders: Contender[];
+  lines: Line[];
 }
+
+interface Line {
+  name: string;
+  contender: Contender;
+  load?: Partial<Load>;
+}
+
+const BARE_LINE: Line = { name: "the bare loop", contender: BARE };
+const SEALPOST: Line = { name: "Sealpost", contender: SERVICE };
 
 const CURVES: readonly Curve[] = [
   {
     name: "endpoints",
     title: "Endpoints, each event for one of them",
     axis: { title: "endpoints", isLog: true },
-    points: [1, 10, 100, 1000, 10_000],
+    points: [1, 10, 100, 1000, 10_000, 100_000],
     load: (endpoints) => ({ endpoints }),
-    contenders: [BARE, SERVICE],
+    lines: [BARE_LINE, SEALPOST],
   },
   {
     name: "body",
@@ -50,7 +60,7 @@ const CURVES: readonly Curve[] = [
     axis: { title: "bytes", isLog: true },
     points: [256, 1024, 10_000, 100_000, 900_000],
     load: (bodyBytes) => ({ bodyBytes }),
-    contenders: [BARE, SERVICE],
+    lines: [BARE_LINE, SEALPOST],
   },
   {
     name: "fanout",
@@ -58,7 +68,7 @@ const CURVES: readonly Curve[] = [
     axis: { title: "endpoints that get each event", isLog: true },
     points: [1, 10, 100, 1000],
     load: (fanout) => ({ endpoints: 1000, fanout, connections: Math.ceil(64 / fanout) }),
-    contenders: [SERVICE],
+    lines: [SEALPOST],
   },
   {
     name: "receiver",
@@ -66,7 +76,7 @@ const CURVES: readonly Curve[] = [
     axis: { title: "ms from a delivery to its answer", isLog: false },
     points: [0, 20, 50, 100, 200],
     load: (receiverDelayMs) => ({ endpoints: 1000, receiverDelayMs }),
-    contenders: [SERVICE],
+    lines: [SEALPOST],
   },
   {
     name: "stored",
@@ -74,29 +84,50 @@ const CURVES: readonly Curve[] = [
     axis: { title: "events", isLog: true },
     points: [1000, 10_000, 100_000, 1_000_000],
     load: (stored) => ({ stored }),
-    contenders: [SERVICE],
+    lines: [SEALPOST],
+  },
+  {
+    name: "rate",
+    title: "Events at a steady pace",
+    axis: { title: "events a second", isLog: false },
+    points: [100, 1000, 2500, 5000, 7500, 10_000],
+    load: (perSecond) => ({ perSecond }),
+    lines: [BARE_LINE, SEALPOST],
+  },
+  {
+    name: "hosts",
+    title: "Receivers at many addresses, an endpoint each",
+    axis: { title: "addresses", isLog: true },
+    points: [1, 10, 100, 1000],
+    load: (hosts) => ({ hosts, endpoints: hosts }),
+    lines: [
+      { name: "HTTP", contender: SERVICE },
+      { name: "TLS 1.3", contender: SERVICE, load: { isTls: true } },
+      { name: "HTTP, closed after each answer", contender: SERVICE, load: { closes: true } },
+      { name: "TLS 1.3, closed after each answer", contender: SERVICE, load: { isTls: true, closes: true } },
+    ],
   },
 ];
 
 const PANELS: readonly { title: string; read: (run: Measurement) => number }[] = [
   { title: "delivered a second", read: (run) => run.deliveredPerSecond },
   { title: "publish p99, ms", read: (run) => run.publish.p99Ms },
+  { title: "received p99, ms", read: (run) => run.delivery.p99Ms },
   { title: "most memory, MiB", read: (run) => run.peakBytes / 2 ** 20 },
 ];
-const LINES = { bare: "the bare loop", service: "Sealpost" };
 
 const directory = mkdtempSync(join(tmpdir(), "sealpost-curves-"));
 process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
 process.on("SIGINT", () => process.exit(130));
 
-/** The contenders take turns, and each round has a folder of its own, which is gone afterwards. */
-async function runPoint({ load, contenders }: Curve, x: number): Promise<Measurement[]> {
-  const runs: Measurement[] = [];
+/** The lines take turns, and each round has a folder of its own, which is gone afterwards. */
+async function runPoint({ load, lines }: Curve, x: number): Promise<Map<Line, Measurement[]>> {
+  const runs = new Map<Line, Measurement[]>(lines.map((line) => [line, []]));
   for (let round = 0; round < rounds; round++) {
-    for (const contender of contenders) {
+    for (const line of lines) {
       const folder = mkdtempSync(join(directory, "run-"));
-      const asked = { ...USUAL_LOAD, seconds: Number(options.seconds), ...load(x) };
-      runs.push(await measure(contender, asked, folder));
+      const asked = { ...USUAL_LOAD, seconds: Number(options.seconds), ...load(x), ...line.load };
+      runs.get(line)?.push(await measure(line.contender, asked, folder));
       rmSync(folder, { recursive: true });
     }
   }
@@ -108,13 +139,11 @@ async function runCurve(curve: Curve): Promise<string[]> {
   const readings: Reading[] = [];
   const faults: string[] = [];
   for (const x of curve.points) {
-    const all = await runPoint(curve, x);
-    faults.push(...all.flatMap(findFaultsOfRun).map((fault) => `${curve.name} ${x}: ${fault}`));
-    for (const { name } of curve.contenders) {
-      const runs = all.filter(({ contender }) => contender === name);
-      console.log(formatMedians(`${name === "bare" ? "bare " : ""}${x.toLocaleString("en")}`, runs));
+    for (const [{ name }, runs] of await runPoint(curve, x)) {
+      faults.push(...runs.flatMap(findFaultsOfRun).map((fault) => `${curve.name} ${x}: ${fault}`));
+      console.log(formatMedians(x.toLocaleString("en"), runs), name);
       for (const { title, read } of PANELS)
-        readings.push({ panel: title, line: LINES[name], x, y: median(runs.map(read)) });
+        readings.push({ panel: title, line: name, x, y: median(runs.map(read)) });
     }
   }
   const svg = await drawCurves(curve.title, curve.axis, readings);

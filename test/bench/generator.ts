@@ -1,6 +1,6 @@
 /**
  * The load generator of the bench, a process of its own: keep-alive connections, each of which publishes the
- * next event when the last one is answered.
+ * next event when the last one is answered, or all of them together so many a second.
  *
  * Started with an IPC channel and its `GeneratorSettings` as JSON in the first argument. It sends "ready"
  * once all connections stand, and answers `{runMs}` with a `GeneratorReport` when the last request of that
@@ -18,6 +18,8 @@ export interface GeneratorSettings {
   /** The events are of so many types, one after the other. */
   types: number;
   bodyBytes: number;
+  /** 0: as often as answers come. */
+  perSecond: number;
 }
 
 export interface GeneratorReport {
@@ -44,18 +46,22 @@ const requests: PublishRequest[] = Array.from({ length: settings.types }, (_, ty
 );
 
 const NOTHING = Buffer.alloc(0);
+const TICK_MS = 1;
 let sequence = FIRST_SEQUENCE;
 let untilUs = 0;
 let busy = 0;
 let latenciesUs: number[] = [];
 let refused: Record<string, number> = {};
 let firstAtUs = 0;
+/** Where a pace is set: the connections that wait for their next event, and how many events were due. */
+let idle: Socket<Connection>[] = [];
+let due = 0;
 
-function publish(socket: Socket<Connection>): void {
+/** `sentAtUs`: when the event was due, so that one that found no connection counts whole. */
+function publish(socket: Socket<Connection>, sentAtUs: number): void {
   sequence++;
   const request = requests[sequence % requests.length];
   if (request === undefined) throw new Error("no type to publish");
-  const sentAtUs = nowUs();
   socket.data.sentAtUs = sentAtUs;
   const bytes = request.write(sequence, sentAtUs);
   const taken = socket.write(bytes);
@@ -73,9 +79,25 @@ function readAnswer(socket: Socket<Connection>, answer: Buffer): void {
   const answeredAtUs = nowUs();
   if (status >= 200 && status < 300) latenciesUs.push(answeredAtUs - socket.data.sentAtUs);
   else refused[status] = (refused[status] ?? 0) + 1;
-  if (answeredAtUs < untilUs) return publish(socket);
+  if (settings.perSecond > 0) idle.push(socket);
+  else if (answeredAtUs < untilUs) return publish(socket, answeredAtUs);
   busy--;
-  if (busy === 0) process.send?.(report(answeredAtUs));
+  if (busy === 0 && answeredAtUs >= untilUs) process.send?.(report(answeredAtUs));
+}
+
+/** Publishes what is due by now and finds a connection, and comes back until the run is over. */
+function publishDue(): void {
+  const now = nowUs();
+  const gapUs = 1_000_000 / settings.perSecond;
+  for (let at = firstAtUs + due * gapUs; at < Math.min(now, untilUs); at += gapUs) {
+    const socket = idle.shift();
+    if (socket === undefined) break;
+    due++;
+    busy++;
+    publish(socket, Math.round(at));
+  }
+  if (now < untilUs) setTimeout(publishDue, TICK_MS);
+  else if (busy === 0) process.send?.(report(now));
 }
 
 function report(lastAtUs: number): GeneratorReport {
@@ -104,9 +126,14 @@ const sockets = await Promise.all(Array.from({ length: settings.connections }, c
 process.on("message", ({ runMs }: { runMs: number }) => {
   latenciesUs = [];
   refused = {};
-  busy = sockets.length;
   firstAtUs = nowUs();
   untilUs = firstAtUs + runMs * 1000;
-  sockets.forEach(publish);
+  if (settings.perSecond === 0) {
+    busy = sockets.length;
+    for (const socket of sockets) publish(socket, firstAtUs);
+    return;
+  }
+  [idle, due, busy] = [[...sockets], 0, 0];
+  publishDue();
 });
 process.send?.("ready");

@@ -1,5 +1,6 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createAuthority } from "../transport/certificates.ts";
 import { type Peer, startPeer } from "./children.ts";
 import type { Percentiles } from "./clock.ts";
 import type { GeneratorReport, GeneratorSettings } from "./generator.ts";
@@ -12,6 +13,8 @@ import { type Contender, createEndpoints, publishBatches, type Server, startServ
  */
 const WARM_UP_MS = 4000;
 const DRAIN_POLL_MS = 50;
+/** A certificate of very many names takes more memory than all else of a connection. */
+const NAMES_OF_CERTIFICATE = 50;
 /** A drain that makes no progress for so long has lost something. */
 const STALL_MS = 10_000;
 
@@ -27,6 +30,14 @@ export interface Load {
   receiverDelayMs: number;
   /** So many events of 1 KiB, which no endpoint gets, are there before. */
   stored: number;
+  /** Events a second; 0: as often as answers come. */
+  perSecond: number;
+  /** The endpoints are at so many loopback addresses. */
+  hosts: number;
+  /** They are reached over TLS, under an authority of the bench. */
+  isTls: boolean;
+  /** The receiver closes a connection with each answer. */
+  closes: boolean;
 }
 
 /** What a run is unless something else is asked for. */
@@ -38,6 +49,10 @@ export const USUAL_LOAD: Load = {
   fanout: 1,
   receiverDelayMs: 0,
   stored: 0,
+  perSecond: 0,
+  hosts: 1,
+  isTls: false,
+  closes: false,
 };
 
 export interface Measurement {
@@ -96,11 +111,14 @@ export async function measure(contender: Contender, load: Load, directory: strin
 }
 
 async function startBench(contender: Contender, load: Load, directory: string): Promise<Bench> {
-  const toReceive: ReceiverSettings = { copies: load.fanout, delayMs: load.receiverDelayMs };
+  const tls = load.isTls ? certify(load.hosts, directory) : undefined;
+  const { fanout, receiverDelayMs: delayMs, closes } = load;
+  const toReceive: ReceiverSettings = { copies: fanout, delayMs, closes, certificates: tls?.certificates };
   const receiver = await startPeer("receiver.ts", toReceive);
-  const { port: receiverPort } = receiver.ready as { port: number };
-  const server = await startServer(contender, directory);
-  await createEndpoints(server, receiverPort, load.endpoints, load.fanout);
+  const { port } = receiver.ready as { port: number };
+  const server = await startServer(contender, directory, tls && { NODE_EXTRA_CA_CERTS: tls.authority });
+  const at = (index: number) => `${tls ? "https" : "http"}://${addressOf(index % load.hosts)}:${port}`;
+  await createEndpoints(server, { count: load.endpoints, fanout, at });
   await publishBatches(server, "bench.stored", load.stored);
   const settings: GeneratorSettings = {
     port: server.port,
@@ -108,9 +126,30 @@ async function startBench(contender: Contender, load: Load, directory: string): 
     connections: load.connections,
     types: load.endpoints / load.fanout,
     bodyBytes: load.bodyBytes,
+    perSecond: load.perSecond,
   };
   const generator = await startPeer("generator.ts", settings);
   return { server, generator: generator.peer, receiver: receiver.peer };
+}
+
+/** The first is 127.0.0.1. */
+function addressOf(host: number): string {
+  return `127.0.${Math.floor(host / 250)}.${(host % 250) + 1}`;
+}
+
+/** Certificates for so many addresses, and the file of the authority that signed them. */
+function certify(hosts: number, directory: string) {
+  const authority = createAuthority();
+  const all = Array.from({ length: hosts }, (_, host) => addressOf(host));
+  const certificates: NonNullable<ReceiverSettings["certificates"]> = [];
+  while (all.length > 0) {
+    const addresses = all.splice(0, NAMES_OF_CERTIFICATE);
+    certificates.push({ addresses, ...authority.sign(addresses.map((at) => `IP:${at}`).join(",")) });
+  }
+  const file = join(directory, "authority.pem");
+  writeFileSync(file, authority.pem);
+  authority.remove();
+  return { certificates, authority: file };
 }
 
 /** The generator goes first: it treats a connection that is closed under it as a fault. */

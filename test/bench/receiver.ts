@@ -1,11 +1,12 @@
 /**
- * The receiver of the bench, a process of its own: answers every delivery with 200 and remembers which events
- * it saw.
+ * The receiver of the bench, a process of its own, at every loopback address: answers every delivery with 200
+ * and remembers which events it saw.
  *
  * Started with an IPC channel and its `ReceiverSettings` as JSON in the first argument. It sends `{port}`
  * once it listens, and answers "count" with the number of deliveries received, duplicates left out, "report"
  * with a `ReceiverReport`, and "reset" with 0 after it has forgotten everything.
  */
+import type { SocketHandler } from "bun";
 import { nowUs, percentiles, type Percentiles } from "./clock.ts";
 import { FIRST_SEQUENCE, SENT_AT_MARK, SEQUENCE_MARK } from "./event.ts";
 import { createFramer, readDigits } from "./wire.ts";
@@ -15,6 +16,10 @@ export interface ReceiverSettings {
   copies: number;
   /** From a delivery to its answer. */
   delayMs: number;
+  /** It closes a connection with the first answer. */
+  closes?: boolean;
+  /** The certificates of the addresses at which it listens with TLS. Left out: all addresses, without TLS. */
+  certificates?: { addresses: string[]; key: string; cert: string }[] | undefined;
 }
 
 export interface ReceiverReport {
@@ -27,8 +32,9 @@ export interface ReceiverReport {
   latency: Percentiles;
 }
 
-const { copies, delayMs } = JSON.parse(process.argv[2] ?? "{}") as ReceiverSettings;
-const answer = Buffer.from("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+const { copies, delayMs, closes, certificates } = JSON.parse(process.argv[2] ?? "{}") as ReceiverSettings;
+const last = closes ? "connection: close\r\n" : "";
+const answer = Buffer.from(`HTTP/1.1 200 OK\r\n${last}content-length: 0\r\n\r\n`);
 const sequenceMark = Buffer.from(SEQUENCE_MARK);
 const sentAtMark = Buffer.from(SENT_AT_MARK);
 
@@ -37,21 +43,31 @@ let latenciesUs: number[] = [];
 let duplicates = 0;
 let lastAtUs = 0;
 
-const server = Bun.listen<{ read: (chunk: Buffer) => void }>({
-  hostname: "127.0.0.1",
-  port: 0,
-  socket: {
-    open(socket) {
-      const read = createFramer((request) => {
-        record(request);
-        if (delayMs === 0) socket.write(answer);
-        else setTimeout(() => socket.write(answer), delayMs);
-      });
-      socket.data = { read };
-    },
-    data: (socket, chunk) => socket.data.read(chunk),
+const handler: SocketHandler<{ read: (chunk: Buffer) => void }> = {
+  open(socket) {
+    const reply = () => {
+      if (closes) socket.end(answer);
+      else socket.write(answer);
+    };
+    const read = createFramer((request) => {
+      record(request);
+      if (delayMs === 0) reply();
+      else setTimeout(reply, delayMs);
+    });
+    socket.data = { read };
   },
-});
+  data: (socket, chunk) => socket.data.read(chunk),
+};
+
+/** One port for all of them. */
+function listen(): number {
+  if (certificates === undefined) return Bun.listen({ hostname: "0.0.0.0", port: 0, socket: handler }).port;
+  let port = 0;
+  for (const { addresses, key, cert } of certificates)
+    for (const hostname of addresses)
+      ({ port } = Bun.listen({ hostname, port, tls: { key, cert }, socket: handler }));
+  return port;
+}
 
 function record(request: Buffer): void {
   const sequenceAt = request.indexOf(sequenceMark) + sequenceMark.length;
@@ -81,4 +97,4 @@ function reset(): number {
 
 const answers: Record<string, () => unknown> = { count: () => latenciesUs.length, report, reset };
 process.on("message", (message: string) => process.send?.(answers[message]?.()));
-process.send?.({ port: server.port });
+process.send?.({ port: listen() });

@@ -125,26 +125,26 @@ export async function publishBatches(server: Server, type: string, count: number
   await Promise.all(Array.from({ length: BATCH_CONNECTIONS }, publishAll));
 }
 
-/**
- * Creates so many endpoints, all at the receiver, with the highest concurrency: `fanout` of them for each
- * event type.
- */
-export async function createEndpoints(
-  server: Server,
-  receiverPort: number,
-  count: number,
-  fanout: number,
-): Promise<void> {
+/** Where endpoints are: `at` gives the origin of each. */
+export interface EndpointsToCreate {
+  count: number;
+  /** So many of them get each event type. */
+  fanout: number;
+  at: (index: number) => string;
+}
+
+/** Creates the endpoints, with the highest concurrency. */
+export async function createEndpoints(server: Server, asked: EndpointsToCreate): Promise<void> {
   let next = 0;
   const createAll = async () => {
-    while (next < count) await createEndpoint(server, receiverPort, next++, fanout);
+    while (next < asked.count) await createEndpoint(server, next++, asked);
   };
   await Promise.all(Array.from({ length: CREATED_AT_ONCE }, createAll));
 }
 
-async function createEndpoint(server: Server, receiverPort: number, index: number, fanout: number) {
+async function createEndpoint(server: Server, index: number, { fanout, at }: EndpointsToCreate) {
   const endpoint = {
-    url: `http://127.0.0.1:${receiverPort}/hooks/${index}`,
+    url: `${at(index)}/hooks/${index}`,
     event_types: [eventType(Math.floor(index / fanout))],
     max_concurrency: 100,
   };
