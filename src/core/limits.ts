@@ -396,15 +396,20 @@ export const LIMITS = {
   },
   listLimitMax: { value: 250, unit: "count", why: "A page of a list is answered in a few milliseconds." },
   listLimitDefault: { value: 50, unit: "count", why: "A screenful." },
-  listScanBytesMax: {
+  listScanMax: {
+    value: 5000,
+    unit: "count",
+    why: "What one page of a filtered list, or one answer with counts, may look at before it is shorter and has a cursor: some 10 ms; eight endpoints at which a portal link's page looks for an event count as one.",
+  },
+  searchScanBytesMax: {
     value: 64 * MIB,
     unit: "bytes",
     why: "Bodies that one page of a text search may read before it answers a shorter page with a cursor: some seconds beside other work.",
   },
-  listScanMax: {
+  searchScanMax: {
     value: 20_000,
     unit: "count",
-    why: "What one page of a filtered list may look at before it answers a shorter page with a cursor; eight endpoints at which a portal link's page looks for an event count as one.",
+    why: "What one page of a text search may look at, in place of `listScanMax`, so that an old text takes fewer pages; and how many events a preview passes by to find some that it may look at.",
   },
   historyMax: {
     value: 1000,

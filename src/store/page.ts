@@ -64,6 +64,7 @@ export interface Page<Row> {
  */
 export async function readPage<Row>(request: PageRequest<Row>): Promise<Page<Row>> {
   const { body, turns } = request;
+  const most = limit(body === null ? "listScanMax" : "searchScanMax");
   // A chunk of rows is held from turn to turn where their bodies or endpoints are looked at.
   const isHeld = body !== null || request.looks !== undefined;
   if (isHeld) await request.begin?.();
@@ -77,8 +78,7 @@ export async function readPage<Row>(request: PageRequest<Row>): Promise<Page<Row
     return search.holds(row);
   };
   const isSpent = (seen: number) =>
-    bytes >= limit("listScanBytesMax") ||
-    seen + (request.looks?.() ?? 0) / LOOKS_PER_ENTRY >= limit("listScanMax");
+    bytes >= limit("searchScanBytesMax") || seen + (request.looks?.() ?? 0) / LOOKS_PER_ENTRY >= most;
   for (let seen = 0; !isSpent(seen); seen += CHUNK) {
     await turns.giveWay();
     const candidates = await request.candidates(before, CHUNK);

@@ -16,7 +16,7 @@ export async function* newestEvents(
 ): AsyncGenerator<EventWithData> {
   let given = 0;
   let before = Number.MAX_SAFE_INTEGER;
-  for (let seen = 0; seen < limit("listScanMax"); seen += limit("listLimitMax")) {
+  for (let seen = 0; seen < limit("searchScanMax"); seen += limit("listLimitMax")) {
     const keys = services.index.below([list], before, limit("listLimitMax"));
     for (const key of keys) {
       await turns.giveWay(services.events.bytesOf(key));

@@ -240,7 +240,7 @@ export function parseTime(name: string, text: string): number {
 
 /** What filtered lists say about their pages. */
 export const SHORT_PAGES =
-  `A page looks at ${limit("listScanMax")} entries at most, so that with rare matches it may be short, or empty, ` +
+  `A page looks at ${limit("listScanMax")} entries at most, where it searches text at ${limit("searchScanMax")}, so that with rare matches it may be short, or empty, ` +
   "and still carry a `next_cursor`.";
 
 /** Throws 422 where a filter is neither an event type nor a pattern of them. */

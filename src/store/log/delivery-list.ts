@@ -47,16 +47,19 @@ export interface DeliveryCount {
 
 const WIDTH_MS = { hour: 3_600_000, day: 86_400_000 } as const;
 
-/** `bytes`: of the event's `data`. `last_code` is null unless the filter asks for it. */
-type Row = DeliveryRow &
-  StatusKeys & {
-    type: string;
+/** `bytes`: of the event's `data`. */
+type Row = DeliveryRow & { type: string; consumer_id: string | null; bytes: number };
+
+/** What a filter looks at. Of the event and of the last attempt nothing is read unless it asks for that. */
+type Looked = StatusKeys &
+  Pick<DeliveryRow, "endpoint_id" | "project_id" | "status"> & {
+    type: string | null;
     consumer_id: string | null;
-    bytes: number;
     last_code: number | null;
   };
 
 export class DeliveryList {
+  readonly #look;
   readonly #load;
   readonly #deadOfProject;
   readonly #deadOfEndpoint;
@@ -65,10 +68,16 @@ export class DeliveryList {
     private readonly data: Pick<Data, "store" | "endpoints" | "events" | "eventDeliveries" | "index">,
   ) {
     const { sqlite } = data.store;
-    this.#load = sqlite.prepare<Row, [boolean, string]>(
-      `SELECT d.*, e.type, e.consumer_id, octet_length(e.data) AS bytes,
-         iif(?, (SELECT status_code FROM attempt WHERE ${isLastAttemptOf("d.id", "d.first_attempt")}), NULL) AS last_code
-       FROM delivery d JOIN event e ON e.id = d.event_id
+    // A delivery whose event stands in `removal` has left the log with it.
+    this.#look = sqlite.prepare<Looked, [string, boolean, boolean]>(
+      `SELECT d.id, d.endpoint_id, d.project_id, d.status, d.first_attempt, d.changed, e.type, e.consumer_id,
+         iif(?3, (SELECT status_code FROM attempt WHERE ${isLastAttemptOf("d.id", "d.first_attempt")}), NULL) AS last_code
+       FROM delivery d LEFT JOIN event e ON e.id = iif(?2, d.event_id, NULL)
+       WHERE d.id IN (SELECT value FROM json_each(?1))
+         AND NOT EXISTS (SELECT 1 FROM removal r WHERE r.event_id = d.event_id) ORDER BY d.id DESC`,
+    );
+    this.#load = sqlite.prepare<Row, [string]>(
+      `SELECT d.*, e.type, e.consumer_id, octet_length(e.data) AS bytes FROM delivery d JOIN event e ON e.id = d.event_id
        WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY d.id DESC`,
     );
     this.#deadOfProject = sqlite.prepare<{ id: number }, [number, number, number]>(
@@ -81,7 +90,12 @@ export class DeliveryList {
 
   /** Newest first, below the key `before`. */
   async page(filter: DeliveryFilter, ask: PageAsk): Promise<Page<ListedDelivery>> {
-    const { rows, next } = await readPage<Row>(this.#request(filter, ask));
+    const { q } = filter;
+    const { rows, next } = await readPage<Row>({
+      ...this.#request(filter, ask),
+      load: (ids) => this.#read(this.#passing(filter, ids)),
+      body: q === null ? null : searchOf(this.data.events, q, (row) => row.event_id),
+    });
     return { rows: rows.map(toListed), next };
   }
 
@@ -96,26 +110,32 @@ export class DeliveryList {
   ): Promise<{ points: DeliveryCount[]; next: number | null }> {
     const points = new Map<number, DeliveryCount>();
     const width = WIDTH_MS[by];
-    const take = (row: Row) => {
+    const take = (row: Looked) => {
       const at = Math.floor(keyTime(row.id) / width) * width;
       const point = points.get(at) ?? { at, counts: { ...NONE } };
       points.set(at, point);
       point.counts[DELIVERY_STATUS[row.status] ?? "pending"]++;
       return false;
     };
-    const { next } = await readPage<Row>({ ...this.#request(filter, { ...ask, count: 0 }), take });
+    const { next } = await readPage<Looked>({
+      ...this.#request(filter, { ...ask, count: 0 }),
+      load: (ids) => this.#passing(filter, ids),
+      body: null,
+      take,
+    });
     return { points: [...points.values()], next };
   }
 
-  #request(filter: DeliveryFilter, ask: PageAsk): PageRequest<Row> {
-    const { q } = filter;
+  /** All rows that are loaded for it have passed the filter. */
+  #request(
+    filter: DeliveryFilter,
+    ask: PageAsk,
+  ): Omit<PageRequest<{ id: number }>, "load" | "body" | "take"> {
     const { before, turns } = ask;
     return {
       ...ask,
       candidates: this.#candidates(filter, turns),
-      load: (ids) => this.#read(ids, filter.statusCode !== null),
-      keep: (row) => this.#keeps(filter, row),
-      body: q === null ? null : searchOf(this.data.events, q, (row) => row.event_id),
+      keep: () => true,
       keyOf: (row) => row.id,
       before: Math.min(before, filter.until === null ? before : firstKeyAt(filter.until)),
       from: filter.since === null ? 0 : firstKeyAt(filter.since),
@@ -123,19 +143,27 @@ export class DeliveryList {
   }
 
   get(id: number): ListedDelivery | null {
-    const [row] = this.#read([id], false);
+    const [row] = this.#read([{ id }]);
     return row ? toListed(row) : null;
   }
 
   /** Null also where the filter, its times and its text aside, does not admit it. */
   getIf(id: number, filter: DeliveryFilter): ListedDelivery | null {
-    const [row] = this.#read([id], filter.statusCode !== null);
-    return row && this.#keeps(filter, row) ? toListed(row) : null;
+    const [row] = this.#read(this.#passing(filter, [id]));
+    return row ? toListed(row) : null;
   }
 
   /** Newest first. */
-  #read(ids: readonly number[], needsCode: boolean): Row[] {
-    return this.#load.all(needsCode, JSON.stringify(ids)).sort((a, b) => b.id - a.id);
+  #read(those: readonly { id: number }[]): Row[] {
+    if (those.length === 0) return [];
+    return this.#load.all(JSON.stringify(those.map(({ id }) => id)));
+  }
+
+  /** Those that the filter, its times and its text aside, admits: newest first. */
+  #passing(filter: DeliveryFilter, ids: readonly number[]): Looked[] {
+    const needsEvent = filter.eventTypes !== null || filter.consumerId !== null;
+    const looked = this.#look.all(JSON.stringify(ids), needsEvent, filter.statusCode !== null);
+    return looked.filter((row) => this.#keeps(filter, row));
   }
 
   /** The narrowest list that holds all that the filter can match. */
@@ -174,7 +202,7 @@ export class DeliveryList {
     return isSeen ? [endpointId] : [];
   }
 
-  #keeps(filter: DeliveryFilter, row: Row): boolean {
+  #keeps(filter: DeliveryFilter, row: Looked): boolean {
     if (row.project_id !== filter.projectId) return false;
     if (filter.visible !== null && !filter.visible.has(row.endpoint_id)) return false;
     if (filter.endpointId !== null && row.endpoint_id !== filter.endpointId) return false;
@@ -182,7 +210,9 @@ export class DeliveryList {
       return false;
     if (filter.asOf !== null && statusKeyOf(row) > filter.asOf) return false;
     if (filter.consumerId !== null && row.consumer_id !== filter.consumerId) return false;
-    if (filter.eventTypes !== null && !filter.eventTypes.some((pattern) => matchesPattern(pattern, row.type)))
+    const { type } = row;
+    const { eventTypes } = filter;
+    if (eventTypes !== null && !eventTypes.some((pattern) => type !== null && matchesPattern(pattern, type)))
       return false;
     return filter.statusCode === null || row.last_code === filter.statusCode;
   }

@@ -43,8 +43,8 @@ test.each(PATHS.slice(0, 2))("%s of a client that leaves reads no further", asyn
 });
 
 test("a page that had to read very much is shorter, and leads on", async () => {
-  const usual = limit("listScanBytesMax");
-  (LIMITS.listScanBytesMax as { value: number }).value = 350_000;
+  const usual = limit("searchScanBytesMax");
+  (LIMITS.searchScanBytesMax as { value: number }).value = 350_000;
   try {
     const pages: number[] = [];
     let cursor: string | null = "";
@@ -58,7 +58,7 @@ test("a page that had to read very much is shorter, and leads on", async () => {
     }
     expect([pages, cursor]).toEqual([[4, 4, 4, 0], null]);
   } finally {
-    (LIMITS.listScanBytesMax as { value: number }).value = usual;
+    (LIMITS.searchScanBytesMax as { value: number }).value = usual;
   }
 });
 
