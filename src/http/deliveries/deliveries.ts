@@ -15,6 +15,7 @@ import { BODY_GONE } from "../events/shape.ts";
 import { findDelivery } from "../shared/lookups.ts";
 import {
   listShape,
+  searchShape,
   pageAsk,
   pageSize,
   pagingQuery,
@@ -86,7 +87,7 @@ function listDeliveries(services: Needs<"ids" | "endpoints" | "deliveryList" | "
     answers: {
       200: {
         description: "A page of deliveries, or with `format=ndjson` all of them, one a line.",
-        ...listShape(deliveryShape, deliveryExample),
+        ...searchShape(deliveryShape, deliveryExample),
         otherwise: {
           contentType: "application/x-ndjson",
           schema: Type.String({ description: "A delivery as JSON on each line." }),
@@ -110,6 +111,7 @@ function listDeliveries(services: Needs<"ids" | "endpoints" | "deliveryList" | "
       const found = await services.deliveryList.page(filter, pageAsk(services, "msg", context));
       return writePage(services, "msg", context, {
         ...found,
+        isSearch: filter.q !== null,
         show: (delivery) => deliveryOf(services, delivery, delivery.eventType),
       });
     },

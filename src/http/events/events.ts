@@ -15,7 +15,7 @@ import {
 } from "./shape.ts";
 import { consumerFilter, findEvent, visibleEndpoints, withData } from "../shared/lookups.ts";
 import {
-  listShape,
+  searchShape,
   pageAsk,
   pagingQuery,
   parseTime,
@@ -92,14 +92,14 @@ function listEvents(services: Needs<"ids" | "endpoints" | "eventList" | "eventDe
     access: "read",
     budget: "management",
     query: listQuery,
-    answers: { 200: { description: "A page of events.", ...listShape(eventShape, eventExample) } },
+    answers: { 200: { description: "A page of events.", ...searchShape(eventShape, eventExample) } },
     async handle(context) {
       const { caller, query, turns } = context;
       const filter = readFilter(services, caller, query);
       const found = await services.eventList.page(filter, pageAsk(services, "evt", context));
       const show = async (event: Event) =>
         eventOf(services, caller, event, await countOf(services, event, filter.visible, turns));
-      return writePage(services, "evt", context, { ...found, show });
+      return writePage(services, "evt", context, { ...found, isSearch: filter.q !== null, show });
     },
   });
 }

@@ -1,14 +1,14 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { invalid } from "../../core/errors.ts";
 import { isEventTypePattern } from "../../core/event-type.ts";
-import type { IdKind } from "../../core/ids.ts";
+import { type IdKind, keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import { parseRfc3339 } from "../../core/rfc3339.ts";
 import { isHeavy } from "../../core/structures/turn-queue.ts";
 import type { PageAsk } from "../../store/page.ts";
 import type { Answer, RequestContext } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { timeInput } from "./shapes.ts";
+import { nullable, timeInput, timeShape, timeText } from "./shapes.ts";
 
 /** What lists have in common: `limit` and `cursor`, newest first, `{data, next_cursor}`. */
 
@@ -116,6 +116,8 @@ interface Found<Row> {
   rows: Iterable<Row>;
   /** The key to go on below once all of them are shown. */
   next: number | null;
+  /** Whether text was looked for, so that the answer says how far back. */
+  isSearch?: boolean;
   /** How many the page has at most. */
   size?: number;
   /** What each of them shows at most, where that may be heavy. */
@@ -139,8 +141,8 @@ class PageText {
     this.#append((this.rows++ === 0 ? '{"data":[' : ",") + JSON.stringify(shown));
   }
 
-  end(cursor: string | null): Uint8Array<ArrayBuffer> {
-    this.#append(`${this.rows === 0 ? '{"data":[' : ""}],"next_cursor":${JSON.stringify(cursor)}}`);
+  end(rest: { next_cursor: string | null }): Uint8Array<ArrayBuffer> {
+    this.#append(`${this.rows === 0 ? '{"data":[' : ""}],${JSON.stringify(rest).slice(1)}`);
     return Buffer.concat(this.#pieces, this.bytes);
   }
 
@@ -200,7 +202,9 @@ export async function writePage<Row extends { id: number }>(
   } finally {
     end?.();
   }
-  const body = text.end(writeCursor(services, kind, next));
+  const rest = { next_cursor: writeCursor(services, kind, next) };
+  const searched = { searched_since: timeText(next === null ? null : keyTime(next)) };
+  const body = text.end(found.isSearch ? { ...rest, ...searched } : rest);
   return { status: 200, body, headers: { "content-type": "application/json" } };
 }
 
@@ -220,6 +224,16 @@ export function listShape<Item extends TSchema>(item: Item, example: unknown) {
     ),
     example: { data: [example], next_cursor: null },
   };
+}
+
+/** The same of a list in which text may be looked for. */
+export function searchShape<Item extends TSchema>(item: Item, example: unknown) {
+  const { schema, ...shape } = listShape(item, example);
+  const description =
+    "With `q` only: how far back this page has looked for the text; null where nothing older is left.";
+  const searchedSince = Type.Optional(nullable(timeShape, description));
+  const properties = { ...schema.properties, searched_since: searchedSince };
+  return { ...shape, schema: Type.Object(properties, schema.$id === undefined ? {} : { $id: schema.$id }) };
 }
 
 /** A query parameter that is a time; `parseTime` reads it. */

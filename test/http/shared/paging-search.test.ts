@@ -47,15 +47,20 @@ test("a page that had to read very much is shorter, and leads on", async () => {
   (LIMITS.searchScanBytesMax as { value: number }).value = 350_000;
   try {
     const pages: number[] = [];
+    const searched: (string | null | undefined)[] = [];
     let cursor: string | null = "";
     for (let n = 0; cursor !== null && n < EVENTS; n++) {
       using read = spyOn(api.data.events, "getWithData");
-      const page: Page<EventRow> = await api.get(
+      const page: Page<EventRow> & { searched_since?: string | null } = await api.get(
         `/v1/events?q=nowhere${cursor === "" ? "" : `&cursor=${cursor}`}`,
       );
       cursor = page.next_cursor;
       pages.push(read.mock.calls.length);
+      searched.push(page.searched_since);
     }
+    // Each page says when the last event was accepted at which it looked.
+    const { data } = await api.get<Page<EventRow & { created_at: string }>>("/v1/events");
+    expect(searched).toEqual([...[3, 7, 11].map((at) => data[at]?.created_at), null]);
     expect([pages, cursor]).toEqual([[4, 4, 4, 0], null]);
   } finally {
     (LIMITS.searchScanBytesMax as { value: number }).value = usual;
