@@ -2,6 +2,7 @@ import type { App, FirstKeys } from "./app.ts";
 import { systemClock } from "./platform/clock.ts";
 import { runCommand } from "./cli/command.ts";
 import { readConfig } from "./config.ts";
+import { limitHeapGrowth } from "./platform/heap-growth.ts";
 import { createLogger, writeOrLose } from "./platform/log.ts";
 import { VERSION } from "./transport/user-agent.ts";
 import { findReplica } from "./replica/replica.ts";
@@ -15,6 +16,7 @@ process.umask(0o077);
 
 const argument = process.argv[2];
 if (argument !== undefined) process.exit(await runCommand(argument));
+limitHeapGrowth();
 
 function refuseSettings(problems: readonly string[]): never {
   const lines = problems.map((problem) => `  ${problem}`);

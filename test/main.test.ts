@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SETTINGS } from "../src/config.ts";
@@ -56,6 +56,24 @@ describe("signals", () => {
     expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
     expect(await service.stop()).toBe(0);
     expect(service.output()).toContain("SIGHUP is ignored");
+  });
+});
+
+describe("the heap", () => {
+  const variable = (pid: number, name: string) =>
+    readFileSync(`/proc/${pid}/environ`, "latin1")
+      .split("\0")
+      .find((line) => line.startsWith(`${name}=`));
+
+  test("grows by no more than what is left after a collection, in the process that was started", async () => {
+    await using service = await startService();
+    expect(variable(service.pid, "BUN_JSC_heapGrowthMaxIncrease")).toBe("BUN_JSC_heapGrowthMaxIncrease=1");
+    expect(await service.stop()).toBe(0);
+  });
+
+  test("grows as an operator says", async () => {
+    await using service = await startService({ env: { BUN_JSC_heapGrowthMaxIncrease: "1.5" } });
+    expect(variable(service.pid, "BUN_JSC_heapGrowthMaxIncrease")).toBe("BUN_JSC_heapGrowthMaxIncrease=1.5");
   });
 });
 

@@ -1,7 +1,7 @@
 // time budget: 180 s
 /** The one executable: built as `bun run build` builds it, then started as an operator would start it. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startService } from "../kit/service.ts";
@@ -30,6 +30,7 @@ test("the executable starts on an empty data directory, prints its keys, answers
   for (const path of ["/healthz", "/readyz", "/docs", "/openapi.json"]) {
     expect((await fetch(service.url + path)).status).toBe(200);
   }
+  expect(readFileSync(`/proc/${service.pid}/environ`, "latin1")).toContain("BUN_JSC_heapGrowthMaxIncrease=1");
   expect(await service.stop()).toBe(0);
 });
 
