@@ -94,8 +94,8 @@ function configure(sqlite: Database): void {
   sqlite.exec("PRAGMA journal_mode = WAL");
   sqlite.exec("PRAGMA synchronous = NORMAL");
   sqlite.exec("PRAGMA foreign_keys = ON");
-  // 16 MiB: more costs memory and, as the system caches the file too, saves nothing that can be measured.
-  sqlite.exec("PRAGMA cache_size = -16384");
+  // 4 MiB: more costs memory and, as the system caches the file too, saves nothing that can be measured.
+  sqlite.exec("PRAGMA cache_size = -4096");
   sqlite.exec(`PRAGMA journal_size_limit = ${JOURNAL_BYTES_MAX}`);
   // Checkpoints run on a thread of their own (checkpoint.ts).
   sqlite.exec("PRAGMA wal_autocheckpoint = 0");
