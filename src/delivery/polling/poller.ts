@@ -26,10 +26,10 @@ export interface PollRequest {
   /** The client has left. */
   signal: AbortSignal;
   /**
-   * A message as the page has it; may throw where there is no room for it. Asked once for each that may come
-   * into the page: the message itself is let go of then.
+   * A message as the page has it, behind so many bytes; may throw where there is no room for it. Asked once
+   * for each that may come into the page: the message itself is let go of then.
    */
-  write(message: Message): Uint8Array;
+  write(message: Message, before: number): Uint8Array;
   /** Asked whenever something has changed: the secret may have been rotated meanwhile. */
   isAllowed(): boolean;
 }
@@ -40,7 +40,7 @@ export interface PollPage {
   messages: readonly Uint8Array[];
   /** Acknowledges this page, and all before it. */
   position: number;
-  /** Nothing more waits now. */
+  /** Nothing more waits now. A page without it is empty only where its client has left, or time is over. */
   done: boolean;
 }
 
@@ -97,6 +97,7 @@ export class Poller {
   async poll(endpointId: number, ask: PollRequest): Promise<PollPage | PollRefusal> {
     const { clock } = this.actors;
     const until = clock.now() + ask.waitMs;
+    const lookUntil = clock.now() + limit("pollWaitSecondsMax") * SECOND_MS;
     let acknowledged = false;
     let held: Held | null = null;
     try {
@@ -109,14 +110,20 @@ export class Poller {
         acknowledged = true;
         const seen = actor.changes;
         const page = actor.isHeldBack ? nothing(ask) : await this.#page(endpoint, ask);
-        const isOver = clock.now() >= until || ask.signal.aborted || held?.signal.aborted;
+        const isOver = clock.now() >= (page.done ? until : lookUntil) || ask.signal.aborted;
         if (page.messages.length > 0 || isOver) return page;
+        const turns = turnsOf(this.data, endpoint.projectId, "deliveries");
+        if (!page.done) {
+          await turns.giveWay();
+          continue;
+        }
+        if (held?.signal.aborted) return page;
         if (actor.pollers >= limit("pollersMax")) return "full";
         held ??= this.#hold(endpoint, ask.signal, until);
         if (held === null) return "full";
         await actor.changed(seen, held.signal);
         if (ask.signal.aborted) return nothing(ask);
-        await turnsOf(this.data, endpoint.projectId, "deliveries").giveWay();
+        await turns.giveWay();
       }
     } finally {
       held?.letGo();
@@ -168,18 +175,17 @@ export class Poller {
     return tallies.length;
   }
 
-  /** The first that are open. What turns out malformed is dead with that, and makes room for what follows. */
+  /**
+   * The first that are open. Empty and not `done`: all of them have turned out malformed, or have left their
+   * places while their page was made, so that others are the first by now.
+   */
   async #page(endpoint: Endpoint, ask: PollRequest): Promise<PollPage> {
-    for (;;) {
-      const rows = this.data.deliveries.parkedOf(endpoint.id, "none", ask.limit + 1);
-      const { tried, seen } = await this.#prepare(endpoint, rows.slice(0, ask.limit), ask);
-      const open = await this.parts.recorder.recordHandOuts(tried);
-      const done = seen === rows.length;
-      const messages = open.flatMap(({ written }) => written ?? []);
-      if (messages.length === 0 && !done && tried.length > 0) continue;
-      if (messages.length === 0) return { ...nothing(ask), done };
-      return { messages, position: tried.at(-1)?.queueOrder ?? ask.position, done };
-    }
+    const rows = this.data.deliveries.parkedOf(endpoint.id, "none", ask.limit + 1);
+    const { tried, seen } = await this.#prepare(endpoint, rows.slice(0, ask.limit), ask);
+    const open = await this.parts.recorder.recordHandOuts(tried);
+    const messages = open.flatMap(({ written }) => written ?? []);
+    if (messages.length === 0) return { ...nothing(ask), done: rows.length === 0 };
+    return { messages, position: tried.at(-1)?.queueOrder ?? ask.position, done: seen === rows.length };
   }
 
   /** Renders as many as one answer holds, some a turn of the loop. */
@@ -195,7 +201,8 @@ export class Poller {
     for (const { id, queueOrder } of rows) {
       if (turns.isOver) await turns.next();
       const load = loadDelivery(this.data, id);
-      const one = load && (await this.#try(endpoint, load, queueOrder, ask));
+      const write = (message: Message) => ask.write(message, bytes);
+      const one = load && (await this.#try(endpoint, load, queueOrder, write));
       bytes += one?.written?.length ?? 0;
       if (tried.length > 0 && bytes > limit("pollAnswerBytesMax")) break;
       if (one) tried.push(one);
@@ -209,7 +216,7 @@ export class Poller {
     endpoint: Endpoint,
     load: Load,
     queueOrder: number | null,
-    ask: Pick<PollRequest, "write">,
+    write: (message: Message) => Uint8Array,
   ): Promise<Tried | null> {
     const { delivery } = load;
     if (delivery.due === null) return null;
@@ -230,11 +237,12 @@ export class Poller {
       health: HEALTHY,
       healthChanged: false,
       disable: null,
-      written: message && ask.write(message),
+      written: message && write(message),
     };
   }
 }
 
+const SECOND_MS = 1000;
 const BODY_LET_GO = new Uint8Array();
 
 function refusalOf(actor: PollActor | null, endpoint: Endpoint | undefined): PollRefusal | null {

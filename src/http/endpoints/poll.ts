@@ -65,7 +65,9 @@ const pageShape = Type.Object(
   {
     data: Type.Array(messageShape, { description: "Oldest first." }),
     next_cursor: Type.String({ description: "Give it as `cursor` once this page is worked off." }),
-    done: Type.Boolean({ description: "Nothing more waits now." }),
+    done: Type.Boolean({
+      description: `Nothing more waits now. False with an empty page: what was looked at for ${limit("pollWaitSecondsMax")} seconds could not be rendered, and more follows: poll again.`,
+    }),
   },
   { $id: "PolledPage" },
 );
@@ -131,13 +133,13 @@ async function answerPoll(
     throw new Problem("conflict", "This endpoint is pushed to: only those of the kind poll are polled.");
   }
   const accountId = services.tenants.accountIdOf(endpoint.projectId);
-  const written = new WrittenMessages(context.answerFor(accountId, `endpoint:${endpoint.id}`));
+  const room = context.answerFor(accountId, `endpoint:${endpoint.id}`);
   const page = await services.poller.poll(endpoint.id, {
     position: query.cursor === undefined ? 0 : readCursor(services, endpoint.id, query.cursor),
     limit: query.limit ?? limit("pollLimitDefault"),
     waitMs: (query.wait ?? 0) * 1000,
     signal: request.signal,
-    write: (message) => written.add(message),
+    write: (message, before) => writeMessage(message, before, room),
     isAllowed: () => isStillOpenedBy(services, endpoint.id, secret),
   });
   if (typeof page === "string") throw REFUSALS[page]();
@@ -145,19 +147,14 @@ async function answerPoll(
   return { status: 200, body, headers: { ...rate, "content-type": "application/json" } };
 }
 
-/** Messages as their page has them: each is written in the turn that renders it, and counted in its room. */
-class WrittenMessages {
-  #bytes = 0;
-
-  constructor(private readonly room: Pick<AnswerRoom, "reach">) {}
-
-  /** In bytes: a text takes twice as many where one character is above Latin-1. Throws 503 without room. */
-  add(message: Message): Uint8Array {
-    const bytes = Buffer.from(JSON.stringify(messageOf(message)));
-    this.#bytes += bytes.length;
-    this.room.reach(this.#bytes);
-    return bytes;
-  }
+/**
+ * As its page has it, behind so many bytes: written in the turn that renders it, and counted in its room, in
+ * bytes: a text takes twice as many where one character is above Latin-1. Throws 503 without room.
+ */
+function writeMessage(message: Message, before: number, room: Pick<AnswerRoom, "reach">): Uint8Array {
+  const bytes = Buffer.from(JSON.stringify(messageOf(message)));
+  room.reach(before + bytes.length);
+  return bytes;
 }
 
 const COMMA = Buffer.from(",");

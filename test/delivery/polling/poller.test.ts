@@ -9,6 +9,7 @@ import {
   Poller,
   type PollRefusal,
 } from "../../../src/delivery/polling/poller.ts";
+import { SetClock } from "../../kit/clock.ts";
 import type { Message } from "../../../src/destinations/destination.ts";
 import { Recorder } from "../../../src/delivery/recorder.ts";
 import { type Api, startApi } from "../../http/log-kit.ts";
@@ -44,6 +45,110 @@ function pollerOf(api: Api, heldMax: number): Poller {
   const recorder = new Recorder(api.data, { clock: api.services.actors.clock, onAttempt: () => {} });
   return new Poller(api.data, api.services.actors, { recorder, heldMax, handOut, onAcknowledged: () => {} });
 }
+
+/** Uses up the share of this turn: whatever is divided goes on in a later one. */
+function endTurn(api: Api): void {
+  while (!api.data.store.turns.isOver);
+}
+
+/** The first of so many messages cannot be rendered; the others have their numbers. */
+async function publishBehind(api: Api, malformed: number, count: number): Promise<void> {
+  const data = (n: number) => (n < malformed ? { n } : { body: { data: { n } } });
+  const events = Array.from({ length: count }, (_, n) => ({ type: "a.b", data: data(n) }));
+  expect((await api.call("POST", "/v1/events/batch", { events })).status).toBe(202);
+}
+
+const UNWRAPPED = { transformations: [{ op: "unwrap", path: "data.body" }] };
+
+test.each([0, 60_000])(
+  "a page that another poller acknowledges while it is made goes on behind it (waits %i ms)",
+  async (waitMs) => {
+    await using api = await startApi();
+    const key = await makeOutlet(api);
+    const { poller } = api.services;
+    for (let n = 1; n <= 5; n++) await api.publish("a.b", { data: { n } });
+    const position = positionOf(await poller.poll(key, ask({ limit: 2 })));
+    await nextTurn();
+    endTurn(api);
+    // Its acknowledgement is written before the second, which has read what it acknowledges, goes on.
+    const first = poller.poll(key, ask({ position, limit: 2 }));
+    const second = poller.poll(key, ask({ limit: 2, waitMs }));
+    expect([numbersOf(await first), numbersOf(await second)]).toEqual([
+      [3, 4],
+      [3, 4],
+    ]);
+  },
+);
+
+test.each([0, 60_000])(
+  "pollers that meet malformed messages at once all get what stands behind them (wait %i ms)",
+  async (waitMs) => {
+    await using api = await startApi();
+    const key = await makeOutlet(api, UNWRAPPED);
+    await publishBehind(api, 40, 42);
+    // Each looks in a turn that is over, so that others go on before it does.
+    const isAllowed = () => {
+      endTurn(api);
+      return true;
+    };
+    const polls: Promise<PollPage | PollRefusal>[] = [];
+    for (let n = 0; n < 8; n++) {
+      polls.push(api.services.poller.poll(key, ask({ limit: 5, waitMs, isAllowed })));
+      await nextTurn();
+    }
+    expect((await Promise.all(polls)).map(numbersOf)).toEqual(polls.map(() => [40, 41]));
+  },
+);
+
+test("a message is written behind those that its own page holds, not behind those of one given up", async () => {
+  await using api = await startApi();
+  const key = await makeOutlet(api);
+  const { poller } = api.services;
+  const { deliveries } = api.data;
+  for (let n = 1; n <= 4; n++) await api.publish("a.b", { data: { n } });
+  const position = positionOf(await poller.poll(key, ask({ limit: 2 })));
+  const befores: number[] = [];
+  const write = (_: Message, before: number) => {
+    // As another poller's cursor does, while this page is made.
+    for (const { id } of befores.push(before) === 2 ? deliveries.handedOutUpTo(key, position, 2) : [])
+      deliveries.acknowledge(key, id);
+    return Buffer.alloc(10);
+  };
+  expect(await poller.poll(key, ask({ limit: 2, write }))).toMatchObject({ done: true });
+  expect(befores).toEqual([0, 10, 0, 10]);
+});
+
+test("a poll whose client has left, and one of a process that stops, pass over no more that is malformed", async () => {
+  await using api = await startApi();
+  const key = await makeOutlet(api, UNWRAPPED);
+  await publishBehind(api, 40, 41);
+  const open = () => api.data.deliveries.parkedOf(key, "none", 100).length;
+  const leaving = new AbortController();
+  const left = api.services.poller.poll(key, ask({ limit: 1, signal: leaving.signal }));
+  await api.data.store.untilCommitted();
+  leaving.abort();
+  expect(await left).toMatchObject({ messages: [], done: false });
+  const rest = open();
+  expect(rest).toBeGreaterThan(35);
+  const stopped = api.services.poller.poll(key, ask({ limit: 1 }));
+  await api.data.store.untilCommitted();
+  await api.services.actors.stop();
+  expect(await stopped).toBe("stopping");
+  expect(open()).toBeGreaterThan(rest - 5);
+});
+
+test("a poll passes over malformed messages for as long as one may wait, and says that more follow", async () => {
+  const clock = new SetClock(Date.UTC(2026, 10, 21));
+  await using api = await startApi({}, clock);
+  const key = await makeOutlet(api, UNWRAPPED);
+  await publishBehind(api, 20, 21);
+  const poll = () => api.services.poller.poll(key, ask({ limit: 1 }));
+  const slow = poll();
+  await api.data.store.untilCommitted();
+  clock.advance(limit("pollWaitSecondsMax") * 1000);
+  expect(await slow).toMatchObject({ messages: [], done: false });
+  expect(numbersOf(await poll())).toEqual([20]);
+});
 
 test("polls of all endpoints together are bounded, so that others have connections", async () => {
   await using api = await startApi();
