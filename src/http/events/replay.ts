@@ -5,7 +5,7 @@ import { invalid, notFound, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { PLAN_LIMIT } from "../openapi/shared.ts";
 import type { Endpoint, Event } from "../../core/model.ts";
-import type { Turns } from "../../core/structures/turn-queue.ts";
+import { piecewise, type Turns } from "../../core/structures/turn-queue.ts";
 import { requirePlaces } from "../../pipeline/admission.ts";
 import { mayGet } from "../../pipeline/new-delivery.ts";
 import { enqueueReplayed, type Replayed, replayOne } from "../../pipeline/replay.ts";
@@ -14,7 +14,7 @@ import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from 
 import { REPLAYS_RUNNING, requireReplayRoom } from "../shared/room.ts";
 import { replayShape } from "../replays/shape.ts";
 import { BODY_GONE } from "./shape.ts";
-import { requireFewAdded, STILL_ON_ITS_WAY, WideReplay } from "./wide-replay.ts";
+import { requireFewAdded, STILL_ON_ITS_WAY, STILL_SPREADING, WideReplay } from "./wide-replay.ts";
 import { belongsTo, findEvent, seenEndpoint, visibleEndpoints } from "../shared/lookups.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
@@ -95,7 +95,7 @@ function replayEvent(services: ReplayNeeds): AnyRoute {
       plan_limit_reached: PLAN_LIMIT,
       rate_limited: `${REPLAYS_RUNNING} To no more than ${limit("eventRowsMax")} endpoints it is always sent.`,
       conflict:
-        "The endpoint is disabled: replay once it is enabled. Or the event's body is no longer kept, or it has all the deliveries that replays may add, or a bulk replay of it is running that adds some.",
+        "The endpoint is disabled: replay once it is enabled. Or the event's body is no longer kept, or it is still on its way to some of these endpoints for the first time, or it has all the deliveries that replays may add, or a bulk replay of it is running that adds some.",
     },
     async handle(context) {
       const { caller, params, body } = context;
@@ -130,15 +130,21 @@ interface Target {
 
 /**
  * The endpoints that have a delivery of the event, each with its newest, as far as the caller sees them and
- * they take one: not deleted, not disabled. Each slice is done with before others have their turn.
+ * they take one: not deleted, not disabled. Each slice is done with before others have their turn. Throws 409
+ * while some that the caller sees are still to get theirs: only a part of all would be sent to.
  */
 async function formerTargets(
-  { endpoints, eventDeliveries }: Needs<"endpoints" | "eventDeliveries">,
+  { endpoints, eventDeliveries, fanouts }: Needs<"endpoints" | "eventDeliveries" | "fanouts">,
   caller: Caller,
   event: Event,
   turns: Turns,
 ): Promise<Target[]> {
   const visible = visibleEndpoints({ endpoints }, caller);
+  const rest = fanouts.restOf(event.id);
+  const requireWritten = (id: number) => {
+    if (visible?.has(id) ?? true) throw new Problem("conflict", STILL_SPREADING);
+  };
+  await turns.inPieces(0, () => piecewise(rest, requireWritten));
   const targets = new Map<number, Target>();
   let isAnyDisabled = false;
   for await (const slice of eventDeliveries.slices(event.id, turns, visible)) {

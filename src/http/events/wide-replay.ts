@@ -33,6 +33,8 @@ interface Receiving {
 }
 
 export const STILL_ON_ITS_WAY = "The event is still on its way to this endpoint for the first time.";
+export const STILL_SPREADING =
+  "The event is still on its way to some of its endpoints for the first time. Ask again in a moment, or name those that have it.";
 
 /** Inside a write: throws 409 where replays have added as many deliveries to the event as they may. */
 export function requireFewAdded({ deliveries }: Needs<"deliveries">, { id }: Event): void {

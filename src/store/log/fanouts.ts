@@ -130,6 +130,12 @@ export class Fanouts implements BatchPart {
     return this.#latest.endpoints;
   }
 
+  /** Those of them whose delivery is still to be written. */
+  restOf(eventId: number): readonly number[] {
+    const rest = this.#statements.rest.get(eventId)?.rest ?? 0;
+    return rest === 0 ? [] : this.endpointsOf(eventId).slice(-rest);
+  }
+
   /** Those that a crash cut short, oldest first; which endpoints keep the order is still to be found. */
   unfinished(): Fanout[] {
     const lists = new Map<number, number[]>();

@@ -15,6 +15,8 @@ const SMALL_WRITES = ["eventRowsMax", "sliceRows"] as const;
 const CHANGED = [
   ...SMALL_WRITES,
   "listLimitMax",
+  "fanoutSliceRows",
+  "fanoutAtOnceMax",
   "replayNamedMax",
   "longWorksAtOnceMax",
   "longWorksWaitingMax",
@@ -90,6 +92,38 @@ test("the answer names the first of very many, and the bulk replay that sends to
     async () => (await wide.get<ReplayAnswer>(`/v1/replays/${replay.id}`)).status === "completed",
   );
   await wide.receiver.arrived("named", 10);
+});
+
+test("a replay to all is refused while the event is on its way to some of them that its caller sees", async () => {
+  await using wide = await startApi();
+  const of = { url: wide.receiver.url("spread"), status: "paused" } as const;
+  const { publicId: first } = await wide.endpoint({ ...of, consumerId: "anna" });
+  for (let n = 0; n < 7; n++) await wide.endpoint(of);
+  const { publicId: last } = await wide.endpoint({ ...of, consumerId: "bert" });
+  for (const name of ["eventRowsMax", "fanoutSliceRows", "fanoutAtOnceMax"] as const) setLimit(name, 1);
+  const [ofAnna, ofBert] = [
+    await wide.publish("e.spread", { consumer_id: "anna" }),
+    await wide.publish("e.spread", { consumer_id: "bert" }),
+  ];
+  const disk = Promise.withResolvers<void>();
+  wide.diskWaitsFor = disk.promise;
+  const replay = ({ id }: { id: string }, token: string, body = {}) =>
+    wide.call("POST", `/v1/events/${id}/replay`, body, token);
+  const named = replay(ofBert, "full", { endpoint_ids: [last] });
+  for (const isNew of [false, true])
+    for (const token of ["full", "bertManages"]) {
+      const { status, json } = await replay(ofBert, token, { new_message_id: isNew });
+      expect([status, json.detail]).toEqual([409, expect.stringContaining("for the first time")]);
+    }
+  expect((await replay(ofAnna, "full")).status).toBe(409);
+  // Hers has it, and of the others she knows nothing.
+  const hers = replay(ofAnna, "annaManages");
+  disk.resolve();
+  expect((await named).status).toBe(409);
+  expect((await hers).json["data"]).toMatchObject([{ endpoint_id: first }]);
+  await wide.until(async () => wide.data.fanouts.rest() === 0);
+  const { data } = (await replay(ofBert, "full")).json as unknown as Page<DeliveryAnswer>;
+  expect(data.map((delivery) => delivery.endpoint_id)).toContain(last);
 });
 
 test("of replays to very many a caller has a few in preparation, and the others wait in its line", async () => {
