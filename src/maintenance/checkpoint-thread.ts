@@ -10,12 +10,14 @@ export function startCheckpointThread(
   fail: (error: Error) => void,
 ): Checkpointer & { stop(): Promise<void> } {
   const worker = new Worker(url);
-  const waiting: ((result: CheckpointResult) => void)[] = [];
+  const waiting: ((result: CheckpointResult | null) => void)[] = [];
   let stopping = false;
   const end = (reason: string) => {
     if (!stopping) fail(new Error(`the checkpoint thread ended: ${reason}`));
   };
-  worker.addEventListener("message", ({ data }: MessageEvent<CheckpointResult>) => waiting.shift()?.(data));
+  worker.addEventListener("message", ({ data }: MessageEvent<CheckpointResult | null>) =>
+    waiting.shift()?.(data),
+  );
   worker.addEventListener("error", ({ message }) => end(message));
   const closed = new Promise<void>((resolve) => {
     worker.addEventListener("close", () => {

@@ -9,6 +9,10 @@ import type { Store } from "./store.ts";
  * A checkpoint beside running commits never reaches the WAL's end, and only from there it is written anew
  * from its start. So where the WAL has grown, commits are held for the short rest: writes wait some
  * milliseconds, the loop does not.
+ *
+ * What is new in the WAL needs room in the database as well. Where a full disk has none, everything stays in
+ * the WAL, which is as safe, and a checkpoint is tried until there is room; that one gives back all that the
+ * WAL took.
  */
 
 /** Pages of the WAL, and how many of them are in the database. */
@@ -18,7 +22,8 @@ export interface CheckpointResult {
 }
 
 export interface Checkpointer {
-  run(): Promise<CheckpointResult>;
+  /** Null where the disk has no room for it. */
+  run(): Promise<CheckpointResult | null>;
 }
 
 /** Below this the WAL may grow on: 16 MiB of pages. */
@@ -29,6 +34,8 @@ const PASSES_MAX = 3;
 export class Checkpoints {
   #commits = 0;
   #running = false;
+  /** False where the latest one found none. */
+  #hadRoom = true;
 
   constructor(
     private readonly store: Store,
@@ -37,40 +44,55 @@ export class Checkpoints {
     private readonly isAttended: () => boolean = () => false,
   ) {}
 
-  /** One checkpoint, if anything was written since the last; one at a time. */
+  /** One checkpoint, if anything was written since the last, or that had no room; one at a time. */
   async run(): Promise<void> {
-    if (this.isAttended() || this.#running || this.store.commits === this.#commits) return;
+    const isDone = this.#hadRoom && this.store.commits === this.#commits;
+    if (this.isAttended() || this.#running || isDone) return;
     this.#running = true;
     this.#commits = this.store.commits;
     try {
-      let { log, checkpointed } = await this.checkpointer.run();
+      // Before anything that is written takes the room that has come, and as the WAL is cut then.
+      if (!this.#hadRoom) return await this.store.holdCommits(() => this.#checkpoint());
+      let { log, checkpointed } = await this.#checkpoint();
       if (log < PAGES_TO_RESTART) return;
       // What was written meanwhile is a tail that shrinks with each pass; commits are held for a short
       // one only.
       for (let pass = 0; pass < PASSES_MAX && log - checkpointed > TAIL_PAGES_MAX; pass++) {
-        ({ log, checkpointed } = await this.checkpointer.run());
+        ({ log, checkpointed } = await this.#checkpoint());
       }
-      await this.store.holdCommits(() => this.checkpointer.run());
+      await this.store.holdCommits(() => this.#checkpoint());
     } finally {
       this.#running = false;
     }
   }
+
+  async #checkpoint(): Promise<CheckpointResult> {
+    const result = await this.checkpointer.run();
+    this.#hadRoom = result !== null;
+    return result ?? NOTHING;
+  }
 }
 
 /** What the thread does with the database at `path`: one passive checkpoint a run. */
-export function openCheckpointer(path: string): { run(): CheckpointResult; close(): void } {
+export function openCheckpointer(path: string): { run(): CheckpointResult | null; close(): void } {
   const sqlite = new Database(path);
-  return { run: () => checkpointPassively(sqlite), close: () => sqlite.close() };
+  let hadRoom = true;
+  const run = () => {
+    const result = checkpoint(sqlite, hadRoom ? "PASSIVE" : "TRUNCATE");
+    hadRoom = result !== null;
+    return result;
+  };
+  return { run, close: () => sqlite.close() };
 }
 
 const NOTHING: CheckpointResult = { log: 0, checkpointed: 0 };
 
-/** On a full disk there may be no room for it: then everything stays in the WAL, which is as safe. */
-export function checkpointPassively(sqlite: Database): CheckpointResult {
+/** Null on a full disk. `TRUNCATE` cuts the WAL once all of it is in the database; none waits for a lock. */
+export function checkpoint(sqlite: Database, mode: "PASSIVE" | "TRUNCATE"): CheckpointResult | null {
   try {
-    return sqlite.query<CheckpointResult, []>("PRAGMA wal_checkpoint(PASSIVE)").get() ?? NOTHING;
+    return sqlite.query<CheckpointResult, []>(`PRAGMA wal_checkpoint(${mode})`).get() ?? NOTHING;
   } catch (error) {
-    if (error instanceof SQLiteError && error.code === "SQLITE_FULL") return NOTHING;
+    if (error instanceof SQLiteError && error.code === "SQLITE_FULL") return null;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { chmodSync, closeSync, fsync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { checkpointPassively } from "./checkpoint.ts";
+import { checkpoint } from "./checkpoint.ts";
 import { causeOf, isBusy, isDamage, roomIn } from "./disk-error.ts";
 import { type Migrated, migrate } from "./migrations.ts";
 
@@ -150,7 +150,7 @@ function openWal(sqlite: Database, path: string): Pick<Disk, "sync" | "goLive" |
     goLive: () => sqlite.exec("PRAGMA busy_timeout = 0"),
     close: () => {
       closeSync(descriptor);
-      checkpointPassively(sqlite);
+      checkpoint(sqlite, "PASSIVE");
       sqlite.close();
     },
   };

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +7,7 @@ import { startCheckpointThread } from "../../src/maintenance/checkpoint-thread.t
 import { Checkpoints } from "../../src/store/checkpoint.ts";
 import { type Disk, openDatabase } from "../../src/store/database.ts";
 import { Store } from "../../src/store/store.ts";
+import { canMakeDisks, makeDisk } from "../kit/disk.ts";
 import { storeParts } from "../kit/store-parts.ts";
 
 let dir: string;
@@ -104,6 +105,34 @@ test("where Litestream has been and is gone, the WAL does not grow for ever", as
     await checkpoints.run();
   }
   expect(walBytes()).toBeLessThan(left * 1.2);
+});
+
+describe.skipIf(!(await canMakeDisks()))("on a disk that the WAL has filled", () => {
+  test("all of it is copied as soon as there is room, and it gives back its own, although nothing is written", async () => {
+    await using small = await makeDisk(32);
+    const full = openDatabase(small.path);
+    const checkpointer = startCheckpointThread(CHECKPOINTER, full.path, (error) => (failure ??= error));
+    try {
+      full.sqlite.exec("CREATE TABLE t (text TEXT NOT NULL)");
+      const its = new Store(full.sqlite, storeParts({ sync: full.sync }));
+      await its.write(() => {
+        for (let n = 0; n < 2000; n++) full.sqlite.run("INSERT INTO t VALUES (?)", ["x".repeat(4000)]);
+      });
+      const sizes = () => [full.path, `${full.path}-wal`].map((path) => statSync(path).size >> 20);
+      small.fill();
+      const checkpoints = new Checkpoints(its, checkpointer);
+      for (let n = 0; n < 3; n++) await checkpoints.run();
+      expect([sizes(), failure]).toEqual([[0, 8], null]);
+      small.leave(10 * 1024);
+      await checkpoints.run();
+      expect(sizes()).toEqual([8, 0]);
+      await checkpoints.run();
+      expect(await its.write(() => full.sqlite.run("INSERT INTO t VALUES ('')").changes)).toBe(1);
+    } finally {
+      await checkpointer.stop();
+      full.close();
+    }
+  });
 });
 
 test("a thread that cannot work ends the service", async () => {
