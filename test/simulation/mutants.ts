@@ -228,10 +228,22 @@ export const MUTANTS: readonly Mutant[] = [
     put: "AND id >= (SELECT min(id) FROM erasure WHERE project_id = ?2",
   },
   {
+    name: "what is published is answered with an event that is being erased",
+    file: "store/log/events.ts",
+    find: "return found && found.leaves === 0 ? found.id : null;",
+    put: "return found?.id ?? null;",
+  },
+  {
+    name: "an event that is being erased keeps its external_id from a new one",
+    file: "store/log/events.ts",
+    find: "if (found && found.leaves === 1) overwriting(this.#sqlite, () => this.#dropExternal.run(found.id));",
+    put: "",
+  },
+  {
     name: "a link is let in while its consumer is erased",
     file: "store/resources/portal-links.ts",
-    find: "AND last >= portal_link.id)",
-    put: "AND last < 0)",
+    find: '${leavesWithConsumer("portal_link")}',
+    put: "0",
   },
   {
     name: "an erasure takes what came after it was asked for",

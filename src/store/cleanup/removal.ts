@@ -6,6 +6,7 @@ import type { Deliveries } from "../log/deliveries.ts";
 import { attemptsOf, deliveriesOf } from "../log/children.ts";
 import { type Index, LABELS } from "../index/index.ts";
 import type { Fanouts } from "../log/fanouts.ts";
+import { overwriting } from "../secure-delete.ts";
 import type { Store } from "../store.ts";
 import type { WaitingEvents } from "../log/waiting-events.ts";
 
@@ -100,20 +101,13 @@ export class Removal {
     return this.#statements.openOf.all(eventId, limit("sliceRows"), after);
   }
 
-  /**
-   * Inside a write: what `run` deletes is overwritten with zeros, where otherwise its pages would only
-   * be free.
-   */
+  /** Inside a write: what `run` deletes is overwritten with zeros, list entries too. */
   securely<T>(run: () => T): T {
-    // Not prepared once: such a statement does nothing the first time it runs.
-    this.store.sqlite.exec("PRAGMA secure_delete = ON");
-    try {
+    return overwriting(this.store.sqlite, () => {
       const done = run();
       this.parts.index.writeThrough();
       return done;
-    } finally {
-      this.store.sqlite.exec("PRAGMA secure_delete = OFF");
-    }
+    });
   }
 
   /** True where something still hangs on an event that has left the log. */

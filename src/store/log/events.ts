@@ -1,6 +1,8 @@
 import type { event } from "../log-schema.ts";
 import type { Event } from "../../core/model.ts";
 import { type Index, LABELS } from "../index/index.ts";
+import { leavesWithConsumer } from "../leaves-with-consumer.ts";
+import { overwriting } from "../secure-delete.ts";
 import type { Store } from "../store.ts";
 import { type Filtered, readFiltered } from "./filtered.ts";
 
@@ -38,12 +40,14 @@ export function toEvent(row: EventRow): Event {
 }
 
 export class Events {
+  readonly #sqlite;
   readonly #insert;
   readonly #get;
   readonly #getWithData;
   readonly #bytes;
   readonly #filtered;
   readonly #byExternal;
+  readonly #dropExternal;
   readonly #count;
 
   constructor(
@@ -51,6 +55,7 @@ export class Events {
     private readonly index: Index,
   ) {
     const { sqlite } = store;
+    this.#sqlite = sqlite;
     this.#insert = sqlite.prepare<
       void,
       [
@@ -81,13 +86,15 @@ export class Events {
     this.#count = sqlite.prepare<void, [number, number]>(
       "UPDATE event SET delivery_count = delivery_count + ? WHERE id = ?",
     );
-    this.#byExternal = sqlite.prepare<{ id: number }, [number, string]>(
-      "SELECT id FROM event WHERE project_id = ? AND external_id = ?",
+    this.#byExternal = sqlite.prepare<{ id: number; leaves: number }, [number, string]>(
+      `SELECT id, ${leavesWithConsumer("event")} AS leaves FROM event WHERE project_id = ? AND external_id = ?`,
     );
+    this.#dropExternal = sqlite.prepare<void, [number]>("UPDATE event SET external_id = NULL WHERE id = ?");
   }
 
   /** Inside a write; `filtered`: who was left out, by `filteredText`. */
   insert(event: EventWithData, filtered: string | null = null): void {
+    if (event.externalId !== null) this.#freeExternal(event.projectId, event.externalId);
     this.#insert.run(
       event.id,
       event.projectId,
@@ -139,7 +146,15 @@ export class Events {
     this.#count.run(by, id);
   }
 
+  /** Not one that is being erased with its consumer: whoever asked for that was told that it goes. */
   findExternal(projectId: number, externalId: string): number | null {
-    return this.#byExternal.get(projectId, externalId)?.id ?? null;
+    const found = this.#byExternal.get(projectId, externalId);
+    return found && found.leaves === 0 ? found.id : null;
+  }
+
+  /** Inside a write: one that is being erased has the `external_id` no more. */
+  #freeExternal(projectId: number, externalId: string): void {
+    const found = this.#byExternal.get(projectId, externalId);
+    if (found && found.leaves === 1) overwriting(this.#sqlite, () => this.#dropExternal.run(found.id));
   }
 }

@@ -3,6 +3,7 @@ import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { limit } from "../../core/limits.ts";
 import { hashToken, makeToken } from "../../core/tokens.ts";
 import { portalLink as table } from "../schema.ts";
+import { leavesWithConsumer } from "../leaves-with-consumer.ts";
 import type { Store } from "../store.ts";
 
 /** What opens the portal for one consumer, or read-only for the whole project. */
@@ -32,10 +33,7 @@ export class PortalLinks {
   ) {
     this.#find = store.sqlite.prepare<StoredLink, [Uint8Array, number]>(
       `SELECT id, project_id, consumer_id, may_manage, may_create, expires_at FROM portal_link
-       WHERE hash = ? AND expires_at > ? AND NOT EXISTS
-       (SELECT 1 FROM erasure INDEXED BY erasure_running
-        WHERE status = 'running' AND erasure.project_id = portal_link.project_id
-        AND erasure.consumer_id = portal_link.consumer_id AND last >= portal_link.id)`,
+       WHERE hash = ? AND expires_at > ? AND NOT ${leavesWithConsumer("portal_link")}`,
     );
   }
 
