@@ -65,20 +65,24 @@ export class Eraser {
 
   /**
    * Begins to forget a consumer: `commit` writes its erasure, in the transaction of the answer. From that
-   * answer on nothing that the consumer had does anything: its endpoints and sources are deleted, slice by
-   * slice before and the rest with the erasure, and its links are refused while that runs. Where one has
-   * begun already, this one comes behind it, as what has come since is none of that one's.
+   * answer on nothing that the consumer had does anything: its endpoints and sources are deleted, and then
+   * the answers kept for its links, slice by slice before and the rest with the erasure; its links are
+   * refused while that runs. Where one has begun already, this one comes behind it, as what has come since is
+   * none of that one's.
    */
   async begin<T>(consumer: Consumer, commit: (write: () => Erasure) => Promise<T>): Promise<T> {
-    const { erasures, store } = this.parts.data;
+    const { erasures, keptAnswers, store } = this.parts.data;
     const before = { ...consumer, last: store.keys.last };
     const accountId = this.parts.data.tenants.accountIdOf(consumer.projectId);
     while (erasures.hasOpen(before)) await this.#closing.run(accountId, () => this.#closeSome(before));
+    while (keptAnswers.hasChangesOf(consumer))
+      await this.#closing.run(accountId, () => this.#dropSomeAnswers(consumer));
     let rest: Closed[] = [];
     const answer = await commit(() => {
       rest = [];
       const erasure = erasures.begin(consumer);
       while (erasures.hasOpen(erasure)) rest.push(this.#closeSlice(erasure));
+      while (keptAnswers.hasChangesOf(consumer)) this.#dropAnswers(consumer);
       return erasure;
     });
     await this.#rememberClosed(rest);
@@ -90,6 +94,16 @@ export class Eraser {
   async #closeSome(of: Owned): Promise<void> {
     const { store } = this.parts.data;
     await this.#rememberClosed([await store.writeFor(of.projectId, () => this.#closeSlice(of))]);
+  }
+
+  async #dropSomeAnswers(consumer: Consumer): Promise<void> {
+    await this.parts.data.store.writeFor(consumer.projectId, () => this.#dropAnswers(consumer));
+  }
+
+  /** Inside a write: a slice. They tell of what is closed by then, and whoever comes next asks anew. */
+  #dropAnswers(consumer: Consumer): void {
+    const { keptAnswers, removal } = this.parts.data;
+    removal.securely(() => keptAnswers.dropChangesOf(consumer));
   }
 
   /** Inside a write: their actors cancel what waits, once it is remembered. */
@@ -197,7 +211,6 @@ export class Eraser {
       () => this.#dropReplays(erasure),
       () => this.#dropEndpoints(erasure),
       () => this.#dropSources(erasure),
-      () => this.#dropAnswers(erasure),
       () => this.#forgetChanges(erasure),
       () => this.#removeRest(),
     ];
@@ -347,10 +360,6 @@ export class Eraser {
         }
       },
     );
-  }
-
-  #dropAnswers(erasure: Erasure): Promise<boolean> {
-    return this.#write(() => this.parts.data.erasures.dropAnswers(erasure) >= limit("sliceRows"));
   }
 
   /** What a slice of the audit log shows of the consumer; that something was changed stays. */

@@ -13,6 +13,8 @@ export interface KeyOwner {
   consumerId: string | null;
 }
 
+type LinksOfConsumer = Pick<KeyOwner, "projectId"> & { consumerId: string };
+
 /** What a key of an owner stands for. */
 export interface KeptAnswer {
   /** Of the request. */
@@ -32,6 +34,8 @@ export class KeptAnswers {
   readonly #past;
   readonly #leave;
   readonly #hasPast;
+  readonly #anyOf;
+  readonly #dropOf;
   /** Oldest first. */
   readonly #unchanging = new Map<string, Unchanging>();
   /**
@@ -63,6 +67,13 @@ export class KeptAnswers {
     );
     this.#leave = sqlite.prepare<void, [number, string, string]>(
       "DELETE FROM idempotency WHERE project_id = ? AND consumer_id = ? AND key = ?",
+    );
+    this.#anyOf = sqlite.prepare<object, [number, string]>(
+      "SELECT 1 FROM idempotency WHERE project_id = ? AND consumer_id = ? LIMIT 1",
+    );
+    this.#dropOf = sqlite.prepare<void, [number, string, number]>(
+      `DELETE FROM idempotency WHERE project_id = ?1 AND consumer_id = ?2 AND key IN
+       (SELECT key FROM idempotency WHERE project_id = ?1 AND consumer_id = ?2 LIMIT ?3)`,
     );
   }
 
@@ -136,6 +147,16 @@ export class KeptAnswers {
     this.#unchanging.delete(name);
     this.#unchangingBytes -= bytes;
     giveBack(this.#unchanged, payer, bytes);
+  }
+
+  /** True where an answer to a change is kept for a link of this consumer. */
+  hasChangesOf({ projectId, consumerId }: LinksOfConsumer): boolean {
+    return this.#anyOf.get(projectId, consumerId) !== null;
+  }
+
+  /** Inside a write: removes a slice of these answers. */
+  dropChangesOf({ projectId, consumerId }: LinksOfConsumer): void {
+    this.#dropOf.run(projectId, consumerId, limit("sliceRows"));
   }
 
   /** Removes a slice of what is past its day, by rows and by what they weigh; answers how many. */

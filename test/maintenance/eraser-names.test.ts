@@ -1,8 +1,9 @@
 /**
  * From the 202 of an erasure on nothing of the consumer is found by what others call it: its events by their
- * `external_id`. Here it runs only when it is told to.
+ * `external_id`, the answers of its links by their Idempotency-Key. Here it runs only when it is told to.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { limit } from "../../src/core/limits.ts";
 import { type Api, type EventRow, expectRefusal, type Page, startApi } from "../http/log-kit.ts";
 import { jobControlOf } from "../kit/job-control.ts";
 
@@ -122,5 +123,34 @@ describe("an external_id of an event that is being erased", () => {
     await api.services.eraser.run(jobControlOf());
     expect((await api.call("DELETE", `/v1/events/${id}`)).status).toBe(204);
     expect(inFile()).toBe(0);
+  });
+});
+
+describe("an Idempotency-Key of a consumer's links", () => {
+  async function linkOf(consumer: string): Promise<string> {
+    const fields = { consumer_id: consumer, manage: true, create: true };
+    const { json } = await api.call("POST", "/v1/portal-links", fields);
+    return new URL(String(json["url"])).hash.slice(1);
+  }
+
+  const make = (token: string, key: string) =>
+    api.call("POST", "/v1/endpoints", { url: api.receiver.url("made") }, token, { "idempotency-key": key });
+
+  test("is free once the erasure is answered, and what it stands for since outlives that", async () => {
+    const [ada, bert] = [await linkOf("ada"), await linkOf("bert")];
+    const old = await make(ada, "k0");
+    for (let n = 1; n <= limit("sliceRows"); n++) await make(ada, `k${n}`);
+    const kept = await make(bert, "k0");
+    await erase("ada");
+    const since = await linkOf("ada");
+    const made = await make(since, "k0");
+    expect([made.status, made.headers.get("idempotency-replayed")]).toEqual([201, null]);
+    expect(made.json["id"] === old.json["id"]).toBe(false);
+    await api.services.eraser.run(jobControlOf());
+    const again = [await make(since, "k0"), await make(bert, "k0")];
+    expect(again.map(({ json, headers }) => [json["id"], headers.get("idempotency-replayed")])).toEqual(
+      [made, kept].map(({ json }) => [json["id"], "true"]),
+    );
+    expect((await api.call("GET", `/v1/endpoints/${String(made.json["id"])}`)).status).toBe(200);
   });
 });

@@ -85,7 +85,7 @@ function deleteConsumer(
     summary: "Erase a consumer",
     description:
       "All that was published for this `consumer_id` until now, with deliveries and attempts; its endpoints, sources, portal links and bulk replays; and " +
-      "what the audit log shows of them, whether or not they have left already. By the answer its endpoints and sources are closed, its links refused, and each `external_id` of its events is free; the rest goes on by itself, also over a restart; `GET /v1/erasures/:id` tells how far it is. What was " +
+      "what the audit log shows of them, whether or not they have left already. By the answer its endpoints and sources are closed, its links refused, and each `external_id` of its events and `Idempotency-Key` of its links is free; the rest goes on by itself, also over a restart; `GET /v1/erasures/:id` tells how far it is. What was " +
       "metered stays metered. What is published or made for the consumer afterwards is kept. A call while an erasure of the consumer runs is one of its own, behind it; where one waits there already, it is that one, which then takes all until now.",
     access: "owner",
     budget: "management",

@@ -92,14 +92,19 @@ export class KeyedRequest {
     if (this.roomTaken !== null) this.parts.keptAnswers.giveRoomBack(this.owner, this.key, this.roomTaken);
   }
 
-  /** Keeps the answer of a handler that did not commit it with its own writes, where there is room for it. */
-  async saveUnlessSaved(answer: Answer): Promise<void> {
+  /**
+   * Keeps the answer of a handler that did not commit it with its own writes, where there is room for it.
+   * `requireCaller`, inside the write: of a link that is erased with its consumer nothing more is kept.
+   */
+  async saveUnlessSaved(answer: Answer, requireCaller: () => void): Promise<void> {
     if (this.isSaved || !isSuccess(answer)) return;
     const { keptAnswers } = this.parts;
     const kept = this.keptOf(answer);
-    if (this.hasRoom)
-      await this.parts.writeFor(this.owner.projectId, () => keptAnswers.save(this.owner, this.key, kept));
-    else keptAnswers.keepUnchanging(this.owner, this.key, kept, this.asOf);
+    if (!this.hasRoom) return keptAnswers.keepUnchanging(this.owner, this.key, kept, this.asOf);
+    await this.parts.writeFor(this.owner.projectId, () => {
+      requireCaller();
+      keptAnswers.save(this.owner, this.key, kept);
+    });
   }
 
   /** Without its secrets. */

@@ -335,7 +335,7 @@ export class RequestHandler implements RequestContext {
       this.keyed = keyed;
       try {
         const answer = await route.handle(this);
-        await keyed.saveUnlessSaved(answer);
+        await keyed.saveUnlessSaved(answer, () => this.admitAgain(true));
         return answer;
       } catch (error) {
         keyed.giveRoomBack();

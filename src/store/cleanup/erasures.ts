@@ -138,11 +138,6 @@ export class Erasures {
     this.#statements.dropReplay.run(id);
   }
 
-  /** A slice of the answers kept for the portal's Idempotency-Keys. */
-  dropAnswers({ projectId, consumerId }: Owned): number {
-    return this.#statements.dropAnswers.run(projectId, consumerId, limit("sliceRows")).changes;
-  }
-
   #keys(statement: { all(...key: OwnedKey): { id: number }[] }, { projectId, consumerId, last }: Owned) {
     return statement.all(projectId, consumerId, last, limit("erasedAtOnce")).map(({ id }) => id);
   }
@@ -214,9 +209,5 @@ function prepare(sqlite: Store["sqlite"]) {
        ORDER BY id LIMIT ?4`,
     ),
     dropReplay: sqlite.prepare<void, [number]>("DELETE FROM replay WHERE id = ?"),
-    dropAnswers: sqlite.prepare<void, [number, string, number]>(
-      `DELETE FROM idempotency WHERE project_id = ?1 AND consumer_id = ?2 AND key IN
-       (SELECT key FROM idempotency WHERE project_id = ?1 AND consumer_id = ?2 LIMIT ?3)`,
-    ),
   };
 }

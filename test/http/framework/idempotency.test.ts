@@ -4,7 +4,7 @@ import { Type } from "@sinclair/typebox";
 import { Problem } from "../../../src/core/errors.ts";
 import { IDEMPOTENCY_KEY } from "../../../src/http/openapi/shared.ts";
 import { type AnyRoute, route } from "../../../src/http/framework/route.ts";
-import { expectProblem, OPERATOR_TOKEN, type SendOptions, startServer } from "../kit.ts";
+import { callers, expectProblem, OPERATOR_TOKEN, owner, type SendOptions, startServer } from "../kit.ts";
 
 /** How often each handler ran. */
 let runs = 0;
@@ -55,6 +55,21 @@ const plain = route({
   },
 });
 
+/** Changes something and answers, as where one transaction cannot hold both. */
+const changing = route({
+  ...shared,
+  path: "/v1/changes",
+  operationId: "changes",
+  access: "manage",
+  body,
+  async handle(context) {
+    context.beginChange();
+    entered.resolve();
+    await gate;
+    return { status: 201, json: { run: ++runs } };
+  },
+});
+
 const SECRETS = {
   secret: "whsec_1",
   key: "sp_live_1",
@@ -86,7 +101,7 @@ const unkept = route({
   handle: () => ({ status: 201, json: { run: ++runs } }),
 });
 
-const routes: readonly AnyRoute[] = [committing, plain, revealing, unkept];
+const routes: readonly AnyRoute[] = [committing, plain, changing, revealing, unkept];
 
 const withKey = (key: string, options: SendOptions = {}): SendOptions => ({
   json: {},
@@ -112,6 +127,19 @@ describe("the same request under the same key", () => {
     expect(second.headers.get("content-type")).toBe("application/json");
     expect(second.headers.get("x-request-id")).not.toBe(first.headers.get("x-request-id"));
     expect(runs).toBe(1);
+  });
+
+  test("by a link that was refused meanwhile leaves no answer, as its consumer may be erased", async () => {
+    await using server = startServer(routes);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    gate = promise;
+    callers["refused"] = { ...owner, kind: "portal", consumerId: "ada", manage: true };
+    const sent = server.send("POST", "/v1/changes", withKey("k1", { token: "refused" }));
+    await entered.promise;
+    delete callers["refused"];
+    resolve();
+    expectProblem(await sent, 401, "unauthenticated");
+    expect([runs, server.parts.kept.size]).toEqual([1, 0]);
   });
 
   test("gets an answer without a body again as well", async () => {
