@@ -79,11 +79,21 @@ export function parsePath(dotted: string): string[] {
   return dotted.split(/(?<!\\)\./).map((name) => name.replaceAll("\\.", "."));
 }
 
+/**
+ * Texts as one, of which no others make the same: joined by a sign; as JSON where one of them holds that, or
+ * the first begins as such JSON does.
+ */
+function joinedBy(sign: string, texts: readonly string[]): string {
+  const isPlain = !texts[0]?.startsWith("[") && !texts.some((text) => text.includes(sign));
+  return isPlain ? texts.join(sign) : JSON.stringify(texts);
+}
+
 /** The scalar at a path, or all of them joined by commas where the path holds `*`. */
 function readNames(body: Body, path: readonly string[]): string | null {
   const values = valuesAt(body.value, path);
   const texts = values?.some(isInexact) ? spelledAt(body.text, path) : values?.map(scalarText);
-  return texts?.every((text) => text !== null) ? texts.join(",") : null;
+  if (!texts?.every((text) => text !== null)) return null;
+  return path.includes("*") ? joinedBy(",", texts) : texts.join("");
 }
 
 /** As `field` reads it, for code of a single provider. */
@@ -158,7 +168,7 @@ function valuesOf(extractors: readonly Extractor[], facts: Facts): string[] {
 export function all(...extractors: readonly Extractor[]): Extractor {
   const read = (facts: Facts) => {
     const parts = valuesOf(extractors, facts);
-    return parts.length === extractors.length ? parts.join("|") : null;
+    return parts.length === extractors.length ? joinedBy("|", parts) : null;
   };
   return { ...derived(joinedText(extractors), read), unsigned: unsignedOf(extractors) };
 }

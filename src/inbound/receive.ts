@@ -1,3 +1,4 @@
+import { exactBytes } from "../core/exact-bytes.ts";
 import { hasNameTwice } from "../core/json/json.ts";
 import { limit } from "../core/limits.ts";
 import { hasLongQuery } from "../core/long-query.ts";
@@ -150,7 +151,7 @@ function eventOf(row: ProviderRow, facts: Facts): Reception {
 }
 
 function shortened(id: string): string {
-  return id.length > DELIVERY_ID_LENGTH_MAX ? `long:${hash("sha256", [id], "hex")}` : id;
+  return id.length > DELIVERY_ID_LENGTH_MAX ? `long:${hash("sha256", [exactBytes(id)], "hex")}` : id;
 }
 
 /**

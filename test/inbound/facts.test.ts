@@ -98,6 +98,27 @@ test("extractors combine: the first there is, all of them, those that are there"
   expect(await read(bodyHash, body)).not.toBe(await read(bodyHash, `${body} `));
 });
 
+test("what is joined is told apart, whatever signs it holds; what holds none is joined as it stands", async () => {
+  const both = all(field("a"), field("b"));
+  const pairs = [
+    ["1", "2"],
+    ["1|2", "3"],
+    ["1", "2|3"],
+    ['["1|2"', '"3"]'],
+    ["[1", "2"],
+    ["\\", "|"],
+    ["\\|", "|"],
+  ];
+  const joins = await Promise.all(pairs.map(([a, b]) => read(both, JSON.stringify({ a, b }))));
+  expect([new Set(joins).size, joins[0]]).toEqual([pairs.length, "1|2"]);
+  const lists = [["a", "b"], ["a,b"], ["a", "b,c"], ["a,b", "c"], ["[a"], ['["a', 'b"]'], ['["a,b"]']];
+  const listed = await Promise.all(
+    lists.map((ids) => read(field("*.id"), JSON.stringify(ids.map((id) => ({ id }))))),
+  );
+  expect([new Set(listed).size, listed[0]]).toEqual([lists.length, "a,b"]);
+  for (const id of ["a,b", "[a,b]", "a|b"]) expect(await read(field("id"), JSON.stringify({ id }))).toBe(id);
+});
+
 test("the text of an extractor reads as it is read: what is one of several stands in brackets where it is joined", () => {
   const either = firstOf(field("a"), field("b"));
   expect(all(either, field("c")).text).toBe("(body a, else body b) + body c");

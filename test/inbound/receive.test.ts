@@ -176,6 +176,15 @@ describe("hmac signatures", () => {
     });
   });
 
+  test("long ones that differ in half a character alone are two", async () => {
+    const idOf = async (last: string) =>
+      service(jsonRequest(`{"id":"${"x".repeat(300)}${last}"}`, { "x-service-token": TOKEN }));
+    const [one, other, again] = [await idOf("\\ud800"), await idOf("\\ud801"), await idOf("\\ud800")];
+    expect([one.kind, "deliveryId" in one && one.deliveryId?.startsWith("long:")]).toEqual(["event", true]);
+    expect(again).toMatchObject({ deliveryId: "deliveryId" in one && one.deliveryId });
+    expect(other).not.toMatchObject({ deliveryId: "deliveryId" in one && one.deliveryId });
+  });
+
   test("an identity that is only a hash of the body holds for ten minutes", async () => {
     const body = '{"triggerEvent":"X"}';
     const reception = await receive(

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { exactBytes } from "../../core/exact-bytes.ts";
 import { limit } from "../../core/limits.ts";
 import type { Store } from "../store.ts";
 
@@ -45,5 +46,5 @@ export class Dedup {
 
 /** 128 bits of SHA-256: provider ids have any length. */
 function hashOf(deliveryId: string): Uint8Array {
-  return createHash("sha256").update(deliveryId).digest().subarray(0, HASH_BYTES);
+  return createHash("sha256").update(exactBytes(deliveryId)).digest().subarray(0, HASH_BYTES);
 }

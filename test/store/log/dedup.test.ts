@@ -17,6 +17,16 @@ test("a delivery is known at its source alone, until its time is over, through a
   expect(known()).toEqual([null, null]);
 });
 
+test("ids that differ in half a character alone are two, and none is what its bytes spell", async () => {
+  await using it = await openTestData({ now: () => AT });
+  const { store, dedup } = it.data;
+  const ids = ["a\ud800", "a\ud801", "\ud800a", "a\ufffd", "a\ud800\udc00"];
+  await store.write(() => {
+    for (const [n, id] of ids.entries()) dedup.save(1, id, n + 1, 60);
+  });
+  expect(ids.map((id) => dedup.find(1, id))).toEqual([1, 2, 3, 4, 5]);
+});
+
 test("the one that came last stands, with a time of its own", async () => {
   let now = AT;
   await using it = await openTestData({ now: () => now });
