@@ -744,6 +744,11 @@ export const LIMITS = {
     unit: "ms",
     why: "What an orchestrator grants between SIGTERM and SIGKILL, with reserve.",
   },
+  replicaWaitMs: {
+    value: 5000,
+    unit: "ms",
+    why: "How long an answer waits for the replica, where that was asked for; then it is 503, before its connection counts as idle. An upload that takes longer closes the door: whoever asks for the replica is refused before anything is stored.",
+  },
   diskSilenceMs: {
     value: 5000,
     unit: "ms",

@@ -2,9 +2,11 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
+import { limit } from "../core/limits.ts";
 import { SettingsError, StartError } from "../platform/start-error.ts";
 import { findLitestream, isUnderLitestream, Litestream, LitestreamGone } from "./litestream.ts";
 import { judge, type Mark, type MarkStore, openMarkStore, type Own, readMark } from "./mark.ts";
+import { type Failure, Uploads } from "./uploads.ts";
 
 const WRITER_FILE = "writer.id";
 /**
@@ -41,9 +43,13 @@ export interface ReplicaReport {
   ageSeconds: number;
   /** False where the replica does not say who writes to it. */
   isMarked: boolean;
+  /** Uploads that brought everything, since the start. */
+  uploads: number;
 }
 
 export type ReplicaState = "held" | "written" | "late" | "gone" | "contested" | "stopped";
+
+const NOT_OURS = "nothing is uploaded from here any more";
 
 type Line = [level: "info" | "error", msg: string];
 
@@ -53,6 +59,16 @@ const LINES: Partial<Record<ReplicaState, Line>> = {
   late: ["error", "the replica is late: what is accepted is on this disk only"],
   gone: ["error", "Litestream is gone: what is accepted from now on is on this disk only"],
   contested: ["error", "another service writes to the replica: nothing is uploaded from here any more"],
+};
+
+/** Why nothing is confirmed in a state, as callers are told. */
+const OBSTACLES: Readonly<Record<ReplicaState, string | null>> = {
+  held: "The replica is not written to yet.",
+  written: null,
+  late: "Uploads to the replica fail.",
+  gone: "Litestream, which makes the replica, is gone.",
+  contested: "Another service writes to the replica.",
+  stopped: "The service is stopping.",
 };
 
 /**
@@ -77,7 +93,15 @@ export class Replica {
   /** The last beat that is in the replica for certain. */
   #beat = 0;
   #syncedAt = 0;
+  /** Null before `begin`. */
+  #uploads: Uploads | null = null;
+  #uploadCount = 0;
+  #hasFailed = false;
+  /** Whoever waits for the next upload that succeeds: the one that they shared has failed. */
+  #unwritten: (() => void)[] = [];
   #markedAt = Number.NEGATIVE_INFINITY;
+  /** When the mark was looked at last. */
+  #seenAt = 0;
   /** A mark of somebody else, and since when it has not changed. */
   #foreign: { text: string; since: number } | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -128,7 +152,8 @@ export class Replica {
   /** The start is good: from now on everything is uploaded, looked after and marked. */
   async begin(parts: ReplicaParts): Promise<void> {
     this.#own = { ...(await parts.begin()), writer: writerOf(this.dir) };
-    this.#syncedAt = parts.monotonic();
+    this.#syncedAt = this.#seenAt = parts.monotonic();
+    this.#uploads = new Uploads(() => this.#upload(parts), parts.monotonic);
     await this.litestream.release();
     this.#enter("written", parts.log);
     await this.#writeMark(parts, false);
@@ -141,7 +166,24 @@ export class Replica {
       state: this.#state,
       ageSeconds: Math.max(0, at - this.#syncedAt) / 1000,
       isMarked: this.#marking === "written",
+      uploads: this.#uploadCount,
     };
+  }
+
+  /**
+   * Why nothing is confirmed at this instant of the monotonic clock; null where it is, as far as anybody
+   * knows. An upload that never ends is seen before Litestream gives it up.
+   */
+  obstacle(at: number): string | null {
+    if (this.#state !== "written") return OBSTACLES[this.#state];
+    if (this.#hasFailed) return "The last upload to the replica failed.";
+    const isSilent = (this.#uploads?.runningMs(at) ?? 0) > limit("replicaWaitMs");
+    return isSilent ? "The replica does not answer." : null;
+  }
+
+  /** Resolves once all that is committed by now is in the replica, however long that takes. */
+  async untilWritten(): Promise<void> {
+    if ((await this.#bring()) !== null) await new Promise<void>((goOn) => this.#unwritten.push(goOn));
   }
 
   /** What is uploaded after this is Litestream's own last turn. */
@@ -176,39 +218,57 @@ export class Replica {
     this.#timer.unref();
   }
 
-  #goOn(parts: ReplicaParts): Promise<void> {
-    if (parts.monotonic() - this.#markedAt >= MARK_MS) return this.look(parts);
-    return this.#sync(parts, null);
+  async #goOn(parts: ReplicaParts): Promise<void> {
+    if (parts.monotonic() - this.#markedAt >= MARK_MS) await this.look(parts);
+    else await this.#bring();
   }
 
   /** One look: everything into the replica, then the mark. */
   async look(parts: ReplicaParts): Promise<void> {
     if (this.#isOver) return;
-    await this.#sync(parts, await parts.beat().catch(() => null));
+    const beat = await parts.beat().catch(() => null);
+    if ((await this.#bring()) === null && beat !== null) this.#beat = beat;
     this.#markedAt = parts.monotonic();
     if (!(await this.#isOurs(parts))) return;
     await this.#writeMark(parts, false);
   }
 
-  async #sync(parts: ReplicaParts, beat: number | null): Promise<void> {
+  /** Resolves once an upload that begins now or later has ended. */
+  #bring(): Promise<Failure> {
+    if (this.#uploads === null) throw new Error("the replica is asked before its start");
+    return this.#uploads.next();
+  }
+
+  async #upload(parts: ReplicaParts): Promise<Failure> {
     const at = parts.monotonic();
+    // A process that stood still for so long may have a successor.
+    if (at - this.#seenAt >= SILENCE_MS && !(await this.#isOurs(parts))) return new Error(NOT_OURS);
     const failure = await this.litestream.sync().then(
       () => null,
       (error: Error) => error,
     );
-    if (failure === null) {
-      this.#syncedAt = at;
-      if (beat !== null) this.#beat = beat;
-      return this.#enter("written", parts.log);
-    }
-    if (failure instanceof LitestreamGone) return this.#enter("gone", parts.log);
-    if (this.#state === "gone" || parts.monotonic() - this.#syncedAt >= LATE_MS)
+    this.#hasFailed = failure !== null;
+    // The mark of another writer was found meanwhile.
+    if (this.#isOver) return failure ?? new Error(NOT_OURS);
+    if (failure === null) this.#onWritten(at, parts);
+    else if (failure instanceof LitestreamGone) this.#enter("gone", parts.log);
+    else if (this.#state === "gone" || parts.monotonic() - this.#syncedAt >= LATE_MS)
       this.#enter("late", parts.log, { error: String(failure) });
+    return failure;
+  }
+
+  /** All that was committed at that instant is in the replica. */
+  #onWritten(at: number, { log }: ReplicaParts): void {
+    this.#syncedAt = at;
+    this.#uploadCount++;
+    this.#enter("written", log);
+    for (const goOn of this.#unwritten.splice(0)) goOn();
   }
 
   /** False where the mark is somebody else's who lives. */
   async #isOurs(parts: ReplicaParts): Promise<boolean> {
     const own = this.#own;
+    this.#seenAt = parts.monotonic();
     if (this.marks === null || own === null) return true;
     const text = await this.#read(parts.log);
     const mark = text === null ? null : readMark(text);

@@ -12,8 +12,21 @@ export interface Replication {
   report: () => ReplicaReport | null;
   /** Why the service is not ready; null where the replica is no reason. */
   problem: () => string | null;
+  /** Why nothing is confirmed at the moment; null where it is. */
+  obstacle: () => string | null;
+  /** Resolves once all that is committed by now is in the replica, however long that takes. */
+  untilWritten: () => Promise<void>;
   stop: () => Promise<void>;
 }
+
+const NO_REPLICA: Replication = {
+  isAttended: () => false,
+  report: () => null,
+  problem: () => null,
+  obstacle: () => "The service has no replica: it does not run under `litestream replicate`.",
+  untilWritten: () => new Promise(() => {}),
+  stop: async () => {},
+};
 
 interface ReplicationParts {
   replica: Replica | null;
@@ -31,7 +44,7 @@ export async function openReplication(
     await beginStart(store);
     if (wasReplicated(store))
       logger.log("warn", "The database was replicated once, and nobody replicates it now.");
-    return { isAttended: () => false, report: () => null, problem: () => null, stop: async () => {} };
+    return NO_REPLICA;
   }
   let beat = 0;
   let commits = 0;
@@ -57,6 +70,8 @@ export async function openReplication(
     isAttended: () => problemOf(report()) === null,
     report,
     problem: () => problemOf(report()),
+    obstacle: () => replica.obstacle(monotonic()),
+    untilWritten: () => replica.untilWritten(),
     stop: () => replica.stop(parts),
   };
 }

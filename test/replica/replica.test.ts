@@ -20,6 +20,9 @@ const begun: (() => Promise<void>)[] = [];
 class FakeLitestream {
   readonly asked: string[] = [];
   failure: string | null = null;
+  /** What an upload waits for. */
+  upload: Promise<unknown> | null = null;
+  #onAsked: (() => void)[] = [];
   #server: Bun.Server<undefined> | null = null;
 
   constructor(private readonly path: string) {}
@@ -27,13 +30,28 @@ class FakeLitestream {
   listen(database: string): void {
     this.#server = Bun.serve({
       unix: this.path,
-      fetch: ({ url }) => {
+      fetch: async ({ url }) => {
         const { pathname } = new URL(url);
         this.asked.push(pathname);
+        for (const tell of this.#onAsked.splice(0)) tell();
+        if (pathname === "/sync") await this.upload;
         if (this.failure !== null) return Response.json({ error: this.failure }, { status: 500 });
         return Response.json({ databases: [{ path: database, status: "replicating" }] });
       },
     });
+  }
+
+  get uploads(): number {
+    return this.#count("/sync");
+  }
+
+  #count(path: string): number {
+    return this.asked.filter((one) => one === path).length;
+  }
+
+  /** Resolves once it was asked for this so often. */
+  async heard(path: string, count: number): Promise<void> {
+    while (this.#count(path) < count) await new Promise<void>((tell) => this.#onAsked.push(tell));
   }
 
   async die(): Promise<void> {
@@ -216,6 +234,73 @@ describe("while it runs", () => {
     expect(control.asked.at(-1)).toBe("/stop");
     await replica.stop(writer.parts);
     expect(JSON.parse(readFileSync(markPath(), "utf8"))).toEqual(other);
+  });
+});
+
+describe("what the replica confirms", () => {
+  test("is what was there when an upload began; whoever comes during one shares the next", async () => {
+    const { replica } = await begin();
+    const order: string[] = [];
+    const ask = (name: string) => replica.untilWritten().then(() => order.push(name));
+    let end = Promise.withResolvers<void>();
+    control.upload = end.promise;
+    const first = ask("first");
+    await control.heard("/sync", 1);
+    const others = ["a", "b", "c"].map(ask);
+    const ended = end;
+    control.upload = (end = Promise.withResolvers<void>()).promise;
+    ended.resolve();
+    await first;
+    await control.heard("/sync", 2);
+    expect(order).toEqual(["first"]);
+    end.resolve();
+    await Promise.all(others);
+    expect([order, control.uploads]).toEqual([["first", "a", "b", "c"], 2]);
+  });
+
+  test("after an upload that failed is what the next good one brings; until then nothing is let in", async () => {
+    const { replica, writer } = await begin();
+    expect(replica.obstacle(writer.time)).toBeNull();
+    control.failure = "bucket is gone";
+    let isConfirmed = false;
+    const confirmed = replica.untilWritten().then(() => (isConfirmed = true));
+    await replica.look(writer.parts);
+    expect([isConfirmed, replica.obstacle(writer.time)]).toEqual([false, expect.stringContaining("failed")]);
+    control.failure = null;
+    await replica.look(writer.parts);
+    await confirmed;
+    expect(replica.obstacle(writer.time)).toBeNull();
+  });
+
+  test("is nothing more while an upload does not end, and once Litestream is gone", async () => {
+    const { replica, writer } = await begin();
+    const end = Promise.withResolvers<void>();
+    control.upload = end.promise;
+    const confirmed = replica.untilWritten();
+    await control.heard("/sync", 1);
+    writer.time += 5000;
+    expect(replica.obstacle(writer.time)).toBeNull();
+    writer.time += 1;
+    expect(replica.obstacle(writer.time)).toContain("does not answer");
+    end.resolve();
+    await confirmed;
+    expect(replica.obstacle(writer.time)).toBeNull();
+    await control.die();
+    await replica.look(writer.parts);
+    expect(replica.obstacle(writer.time)).toContain("gone");
+  });
+
+  test("is nothing where the process stood still and another one writes by now", async () => {
+    const { replica, writer } = await begin();
+    await replica.look(writer.parts);
+    writeFileSync(markPath(), JSON.stringify({ ...mark(), writer: "other", start: 2, at: "now" }));
+    writer.time += 15_000;
+    const before = control.uploads;
+    let isConfirmed = false;
+    void replica.untilWritten().then(() => (isConfirmed = true));
+    await control.heard("/stop", 2);
+    expect([isConfirmed, control.uploads]).toEqual([false, before]);
+    expect(replica.obstacle(writer.time)).toContain("Another service");
   });
 });
 
