@@ -6,6 +6,7 @@ import { PublicIds } from "./core/ids.ts";
 import { limit } from "./core/limits.ts";
 import { authenticator } from "./http/framework/authenticate.ts";
 import { allRoutes } from "./http/routes.ts";
+import type { AnyRoute } from "./http/framework/route.ts";
 import { createServer, type HttpServer } from "./http/framework/server.ts";
 import { ownKey, takeDirectory } from "./maintenance/data-directory.ts";
 import { Eraser } from "./maintenance/eraser.ts";
@@ -23,6 +24,7 @@ import { send, type SendParts } from "./delivery/send.ts";
 import { sendTrial } from "./delivery/trial.ts";
 import { createTransport } from "./transport/transport.ts";
 import { VERSION } from "./transport/user-agent.ts";
+import { Confirmations } from "./pipeline/confirmations.ts";
 import { Pipeline } from "./pipeline/pipeline.ts";
 import { Poller } from "./delivery/polling/poller.ts";
 import { Releaser } from "./pipeline/releaser.ts";
@@ -31,7 +33,7 @@ import { openReplication, type Replication } from "./replica/replication.ts";
 import { Replayer } from "./pipeline/replayer.ts";
 import { Retention } from "./maintenance/retention.ts";
 import { scheduledJobs } from "./maintenance/schedule.ts";
-import { requirePlans, warnOfForbidden } from "./maintenance/start-checks.ts";
+import { requirePlans, warnOfForbidden, warnOfNoReplica } from "./maintenance/start-checks.ts";
 import { atMost, drain, LAST_STEP_MS } from "./maintenance/drain.ts";
 import { orExplain } from "./platform/start-error.ts";
 import { Checkpoints } from "./store/checkpoint.ts";
@@ -45,6 +47,7 @@ import { openSteadyClock } from "./delivery/steady.ts";
 import { restore } from "./maintenance/recovery.ts";
 import {
   countAccepted,
+  countConfirmed,
   readGauges,
   reportAttempt,
   reportBroken,
@@ -102,25 +105,28 @@ type Phase = { is: "starting"; port: null } | { is: "resuming" | "open" | "stopp
  * Puts the service together, binds its port, takes up what the database has open, and only then answers.
  * Throws where it cannot: StartError, SettingsError and DatabaseError are for the operator.
  */
-export async function startApp(config: Config, parts: AppParts): Promise<App> {
-  const { clock, logger, announce, fail } = parts;
+export async function startApp(config: Config, appParts: AppParts): Promise<App> {
+  const { clock, logger, announce, fail } = appParts;
   let phase: Phase = { is: "starting", port: null };
   const phaseNow = () => phase;
-  const base = await openBase(config, parts);
+  const base = await openBase(config, appParts);
   const { directory, disk, data, replication } = base;
   const outbound = openOutbound(config, { ...base, logger, phaseNow });
   const { actors, retries, guard, transport, metrics } = outbound;
   const stopWatching = watchAll(data, metrics, logger);
-  const pipeline = openPipeline(data, outbound, logger);
+  const confirmations = openConfirmations(replication, outbound);
+  const pipeline = openPipeline(data, outbound, confirmations, logger);
   const replayer = new Replayer(data, actors, pipeline);
   const [releaser, eraser] = [new Releaser(data, actors, clock), new Eraser({ data, actors })];
-  const server = openServer(config, { ...base, outbound, pipeline, replayer, eraser, logger, phaseNow });
+  const parts = { outbound, confirmations, pipeline, replayer, eraser, logger, phaseNow };
+  const server = openServer(config, { ...base, ...parts });
   const port = listen(server, config);
   phase = { is: "resuming", port };
   disk.goLive();
   await restore({ data, pipeline, actors, retries, replayer, releaser });
   if (data.tenants.isEmpty) await welcome(config, data, { logger, announce });
   warnOfForbidden(data, guard, logger);
+  if (replication.report() === null) warnOfNoReplica(config, data, logger);
   if ((config.secretKeys?.length ?? 1) > 1 && !data.sealing.isDue) reportSealed(data.sealing.left, logger);
   const checkpointThread = startCheckpointThread(CHECKPOINTER, disk.path, fail);
   const checkpoints = new Checkpoints(data.store, checkpointThread, replication.isAttended);
@@ -236,10 +242,27 @@ function openOutbound(config: Config, { dates, disk, data, replication, logger, 
   return { guard, transport, actors, retries, recorder, sendParts, metrics, abort };
 }
 
-function openPipeline(data: Data, { actors, metrics }: Outbound, logger: Logger): Pipeline {
+function openConfirmations(gate: Replication, { metrics }: Outbound): Confirmations {
+  return new Confirmations({
+    gate,
+    waitMs: limit("replicaWaitMs"),
+    monotonic,
+    onConfirmed: (events, ms) => countConfirmed(metrics, events, ms),
+    onRefused: (when) => metrics.replicaRefused.count(when),
+  });
+}
+
+function openPipeline(
+  data: Data,
+  { actors, metrics }: Outbound,
+  confirmations: Confirmations,
+  logger: Logger,
+): Pipeline {
   return new Pipeline({
     data,
     outlet: actors,
+    confirmations,
+    unconfirmed: actors.unconfirmed,
     onAccepted: (accepted) => countAccepted(metrics, accepted),
     onExhausted: (exhaustion) => reportExhausted(exhaustion, data, logger),
     onRefusedFilter: (endpoint) => reportRefusedFilter(data.ids.encode("ep", endpoint.id), logger),
@@ -259,6 +282,7 @@ function openPoller(data: Data, { actors, recorder, sendParts }: Outbound, logge
 
 interface ServerParts extends Pick<Base, "data" | "dates" | "replication"> {
   outbound: Outbound;
+  confirmations: Confirmations;
   pipeline: Pipeline;
   replayer: Replayer;
   eraser: Eraser;
@@ -266,15 +290,15 @@ interface ServerParts extends Pick<Base, "data" | "dates" | "replication"> {
   phaseNow: () => Phase;
 }
 
-function openServer(config: Config, parts: ServerParts): HttpServer {
-  const { data, dates, replication, outbound, pipeline, replayer, eraser, logger, phaseNow } = parts;
+function openRoutes(config: Config, parts: ServerParts): AnyRoute[] {
+  const { data, dates, outbound, pipeline, confirmations, replayer, eraser, logger } = parts;
   const { actors, retries, guard, transport, sendParts, metrics } = outbound;
-  const { now } = dates.wall;
-  const routes = allRoutes({
+  return allRoutes({
     ...data,
     eventList: new EventList(data),
     deliveryList: new DeliveryList(data),
     pipeline,
+    confirmations,
     actors,
     retries,
     replayer,
@@ -286,14 +310,21 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
       actors.inSlot(endpoint.projectId, () => sendTrial(sendParts, endpoint, data.store.takeKey())),
     baseUrl: config.baseUrl,
     ingestRateLimit: config.ingestRateLimit,
+    durability: config.durability,
     pollRateLimit: config.managementRateLimit,
-    wallNow: now,
+    wallNow: dates.wall.now,
     monotonic,
     onRejected: (reason) => metrics.ingestRejected.count(reason),
     log: (level, msg, fields) => logger.log(level, msg, fields),
   });
+}
+
+function openServer(config: Config, parts: ServerParts): HttpServer {
+  const { data, dates, replication, outbound, logger, phaseNow } = parts;
+  const { metrics } = outbound;
+  const { now } = dates.wall;
   const projectIds = new PublicIds(data.ids, "proj");
-  return createServer(routes, {
+  return createServer(openRoutes(config, parts), {
     version: VERSION,
     baseUrl: config.baseUrl,
     authenticate: authenticator(data, now),

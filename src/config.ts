@@ -1,4 +1,5 @@
 import { isObject } from "./core/json/value.ts";
+import { DURABILITIES, type Durability } from "./core/model.ts";
 import { BUILT_IN_PLANS, findPlan, type Plan, type Plans } from "./core/plans.ts";
 import { LOG_LEVELS, type LogLevel } from "./platform/log.ts";
 import { parseCidr } from "./transport/addresses.ts";
@@ -19,6 +20,7 @@ export interface Config {
   publishRateLimit: number;
   managementRateLimit: number;
   ingestRateLimit: number;
+  durability: Durability;
   plans: Plans;
   logLevel: LogLevel;
 }
@@ -126,6 +128,14 @@ function matching(pattern: RegExp, must: string): (value: string) => string {
   return (value) => {
     if (pattern.test(value)) return value;
     throw new SettingError(must);
+  };
+}
+
+function oneOf<Word extends string>(words: readonly Word[]): (text: string) => Word {
+  return (text) => {
+    const word = words.find((known) => known === text);
+    if (word !== undefined) return word;
+    throw new SettingError(`must be one of ${words.join(", ")}`);
   };
 }
 
@@ -240,6 +250,15 @@ export const SETTINGS = {
     fallback: 100,
     parse: RATE,
   }),
+  durability: setting<Durability>({
+    name: "SEALPOST_DURABILITY",
+    about:
+      "What a publish or an ingest is answered after: `disk`, once the event is on this machine's disk, or `replica`, once Litestream has uploaded it too. A request says otherwise by its header `sealpost-durability`, a source by its `durability`.",
+    defaultText: "disk",
+    example: "replica",
+    fallback: "disk",
+    parse: oneOf(DURABILITIES),
+  }),
   plans: setting<Plans>({
     name: "SEALPOST_PLANS",
     about: "Plans as JSON, over and beside the built-in free, pro and unlimited.",
@@ -254,11 +273,7 @@ export const SETTINGS = {
     defaultText: "info",
     example: "warn",
     fallback: "info",
-    parse: (value) => {
-      const level = LOG_LEVELS.find((known) => known === value);
-      if (level) return level;
-      throw new SettingError(`must be one of ${LOG_LEVELS.join(", ")}`);
-    },
+    parse: oneOf(LOG_LEVELS),
   }),
 } as const;
 

@@ -44,6 +44,7 @@ const WRONG: readonly (readonly [name: string, text: string])[] = [
   ["SEALPOST_PLANS", '{"a": {"deliveries": -1}}'],
   ["SEALPOST_PLANS", '{"a": {"deliverys": 1}}'],
   ["SEALPOST_PLANS", '{"a": {"retention_days": 7, "body_retention_days": 8}}'],
+  ["SEALPOST_DURABILITY", "s3"],
   ["SEALPOST_LOG_LEVEL", "loud"],
   ["SEALPOST_PROT", "8080"],
 ];

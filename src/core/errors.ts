@@ -24,6 +24,7 @@ export const ERRORS = {
   internal: { status: 500, title: "Something went wrong on our side" },
   loop_detected: { status: 508, title: "The event has come back too often" },
   unavailable: { status: 503, title: "The service cannot take this now" },
+  replica_unavailable: { status: 503, title: "The replica does not confirm this now" },
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -76,6 +76,10 @@ export const WAITING_FOR = [
 ] as const;
 export type WaitingFor = (typeof WAITING_FOR)[number];
 
+/** What an acknowledged event is on: this machine's disk, or the replica as well. */
+export const DURABILITIES = ["disk", "replica"] as const;
+export type Durability = (typeof DURABILITIES)[number];
+
 export type EndpointStatus = "active" | "paused" | "disabled" | "deleted";
 export type DisabledReason = "gone" | "failing";
 
@@ -176,6 +180,8 @@ export interface Source {
   name: string;
   config: Readonly<Record<string, unknown>>;
   rateLimitPerSecond: number | null;
+  /** Null: the service's. */
+  durability: Durability | null;
   status: "active" | "awaiting_secret" | "paused" | "deleted";
   updatedAt: number;
   /** Our own, shown once. */

@@ -20,6 +20,7 @@ import { Slots } from "./slots.ts";
 import type { KeptClock } from "./steady.ts";
 import { type Wake, wakingByTurns, wakingTimer, type WakingTimer } from "./waking.ts";
 import { Touched } from "./touched.ts";
+import { Unconfirmed } from "./unconfirmed.ts";
 import type { NameAnswer } from "../transport/guard.ts";
 import type { TransportResult } from "../transport/types.ts";
 
@@ -63,6 +64,7 @@ export class Actors {
   #lookedAt = 0;
   /** Brings what is on disk to the actors. */
   readonly dispatcher: Dispatcher;
+  readonly unconfirmed = new Unconfirmed();
   /** The same for every actor, as there may be ten thousand. */
   readonly #pushedParts: ActorParts<Sent>;
   readonly #wake: Wake;
@@ -120,7 +122,7 @@ export class Actors {
       totals: this.#totals,
       rows: {
         load: (id) => loadDelivery(this.data, id),
-        parked: ({ id, ordering }, count) => this.data.deliveries.parkedOf(id, ordering, count),
+        parked: ({ id, ordering }, count) => this.parked(id, ordering, count),
         firstParked: ({ id, ordering }) => this.data.deliveries.firstParkedOf(id, ordering),
         dispose: (of, ids) => dispose(this.data, of, ids),
       },
@@ -209,6 +211,12 @@ export class Actors {
       if (isDispatcherFull || !hasRoom) (toPark ??= new Set()).add(id);
     }
     return toPark ?? NONE;
+  }
+
+  /** The first of those that wait in the database and may be sent. */
+  parked(endpointId: number, ordering: Endpoint["ordering"], count: number): Waiting[] {
+    const read = (most: number) => this.data.deliveries.parkedOf(endpointId, ordering, most);
+    return this.unconfirmed.leftOut(count, read);
   }
 
   /** A delivery that is on disk. */
@@ -407,7 +415,7 @@ export class Actors {
   #makePolled(endpoint: Endpoint): PollActor {
     return new PollActor(endpoint, {
       giveWay: (projectId) => turnsOf(this.data, projectId, "deliveries").giveWay(),
-      parked: (id, count) => this.data.deliveries.parkedOf(id, "none", count),
+      parked: (id, count) => this.parked(id, "none", count),
       dispose: (of, ids) => dispose(this.data, of, ids),
       canRecord: () => this.data.store.writable,
       isSuspended: (projectId) => this.data.tenants.isSuspended(projectId),

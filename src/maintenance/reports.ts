@@ -26,6 +26,16 @@ export function countAccepted({ eventsAccepted, duplicates }: Metrics, { event, 
   else eventsAccepted.count(event.isTest ? "test" : event.sourceId === null ? "publish" : "ingest");
 }
 
+/** Those of one request, so long after their commit. */
+export function countConfirmed(
+  { replicaConfirmed, replicaSeconds }: Metrics,
+  events: number,
+  ms: number,
+): void {
+  replicaConfirmed.count("", events);
+  replicaSeconds.observe(ms / 1000);
+}
+
 export function reportExhausted(
   { projectId, type, endpointId, count }: Exhaustion,
   { ids }: Pick<Data, "ids">,
@@ -223,6 +233,7 @@ export async function readGauges(parts: GaugeParts): Promise<Gauges> {
     replicaAge: replica && replica.ageSeconds,
     replicaContested: replica && Number(replica.state === "contested"),
     replicaMarked: replica && Number(replica.isMarked),
+    replicaUploads: replica && replica.uploads,
     openSockets: open,
     idleSockets: idle,
     databaseBytes: size(path),

@@ -1,4 +1,4 @@
-import type { Endpoint } from "../core/model.ts";
+import type { Durability, Endpoint, Source } from "../core/model.ts";
 import { addressesOf } from "../destinations/destination.ts";
 import { findKind } from "../destinations/destinations.ts";
 import type { Logger } from "../platform/log.ts";
@@ -34,4 +34,17 @@ export function warnOfForbidden(
   const hint =
     "The addresses of some endpoints are not allowed any more; see SEALPOST_ALLOW_PRIVATE_DESTINATIONS.";
   logger.log("warn", hint, { endpoints: forbidden });
+}
+
+/** Whoever is to be answered after the replica is refused for as long as there is none. */
+export function warnOfNoReplica(
+  { durability }: { durability: Durability },
+  { sources }: { sources: { all(): Iterable<Pick<Source, "durability">> } },
+  logger: Pick<Logger, "log">,
+): void {
+  const isAsked = durability === "replica" || [...sources.all()].some((one) => one.durability === "replica");
+  if (!isAsked) return;
+  const hint =
+    "SEALPOST_DURABILITY or the durability of a source is replica, and nobody replicates the database: such requests are answered 503.";
+  logger.log("warn", hint);
 }

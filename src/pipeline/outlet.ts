@@ -23,3 +23,10 @@ export interface Outlet {
     untilEmpty(): Promise<void>;
   };
 }
+
+/** Deliveries on disk whose events the replica has not confirmed: `Unconfirmed` of src/delivery is it. */
+export interface Held {
+  /** Inside a write: they are not fetched from the database until they are let go. */
+  hold(written: readonly Waiting[]): void;
+  letGo(written: readonly Waiting[]): void;
+}

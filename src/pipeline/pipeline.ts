@@ -1,14 +1,15 @@
 import { noPlace, requirePlaces, requireWaitingRoom } from "./admission.ts";
+import type { Confirmations } from "./confirmations.ts";
 import { type Audience, type AudienceListeners, Audiences, everybody, type RoutedEvent } from "./audience.ts";
 import { Spreader } from "./fanout.ts";
 import { type Followers, inOrder, isWide } from "./followers.ts";
 import { type Identity, KnownEvents } from "./known.ts";
 import { isTheirs, writeDelivery } from "./new-delivery.ts";
-import type { Outlet } from "./outlet.ts";
+import type { Held, Outlet } from "./outlet.ts";
 import { limit } from "../core/limits.ts";
-import { type Endpoint, envelopeBytesOf, type Event } from "../core/model.ts";
+import { type Durability, type Endpoint, envelopeBytesOf, type Event } from "../core/model.ts";
 import type { Waiting } from "../core/waiting.ts";
-import { keepsOrder } from "../destinations/destinations.ts";
+import { isPolled, keepsOrder } from "../destinations/destinations.ts";
 import type { Data } from "../store/data.ts";
 import type { EventWithData } from "../store/log/events.ts";
 import type { Fanout, FanoutList } from "../store/log/fanouts.ts";
@@ -58,6 +59,8 @@ type PipelineData = Pick<
 export interface PipelineParts extends AudienceListeners {
   data: PipelineData;
   outlet: Outlet;
+  confirmations: Pick<Confirmations, "requireReached" | "confirm">;
+  unconfirmed: Held;
   /** Hears of every event that came in, once it is on disk. */
   onAccepted: (accepted: Accepted) => void;
 }
@@ -134,6 +137,9 @@ interface Split {
 const NOBODY: readonly Endpoint[] = [];
 const NO_FOLLOWERS = inOrder(NOBODY, null);
 
+/** Opens a transaction, calls `write` in it, and resolves with what it made of that after the fsync. */
+type InTransaction<Made> = (write: () => readonly Accepted[]) => Promise<Made>;
+
 /** True where the event has to wait for the account's plan at this endpoint. */
 type AwaitsPlan = (endpoint: Endpoint) => boolean;
 
@@ -185,13 +191,17 @@ export class Prepared {
    * The one way of events to the disk and on. `inTransaction` opens the transaction (`Store.writeFor`), calls
    * `write` in it, which is `#write`, then makes what is answered, and resolves after the fsync. Then
    * `#dispatch` brings the deliveries to their actors. Where deliveries are still to be written, and not too
-   * many to wait for, it resolves when they are.
+   * many to wait for, it resolves when they are. With `replica` the dispatch, and what is answered, come once
+   * the replica has the events: throws 503 where that is not to be, or takes too long.
    */
   async commitAndDispatch<Made>(
-    inTransaction: (write: () => readonly Accepted[]) => Promise<Made>,
+    inTransaction: InTransaction<Made>,
+    durability: Durability = "disk",
   ): Promise<Made> {
+    if (durability === "replica") this.parts.confirmations.requireReached();
     const rows = rowsOf(this.audiences);
     const leaveRoom = this.#mayFollow(rows) ? await this.spreader.waitForRoom(this.projectId, rows) : null;
+    if (durability === "replica") return this.#commitToReplica(inTransaction, leaveRoom);
     // Set in the transaction, which TypeScript does not see: after a success it is never null.
     let written = null as WrittenEvents | null;
     let rest: Promise<unknown> | null;
@@ -207,6 +217,60 @@ export class Prepared {
     }
     if (rest !== null) await rest;
     return made;
+  }
+
+  /**
+   * The same, with the replica between the fsync and the dispatch. Until it has the events, nothing of theirs
+   * is sent, by whatever way: what waits in the database is held there too. That goes on where the answer was
+   * 503 meanwhile.
+   */
+  async #commitToReplica<Made>(
+    inTransaction: InTransaction<Made>,
+    leaveRoom: (() => void) | null,
+  ): Promise<Made> {
+    const { unconfirmed, confirmations } = this.parts;
+    let written = new WrittenEvents();
+    const letGo = () => unconfirmed.letGo(written.waiting);
+    let made: Made;
+    try {
+      made = await inTransaction(() => {
+        letGo();
+        written = this.#write();
+        unconfirmed.hold(written.waiting);
+        return written.accepted;
+      });
+    } catch (error) {
+      letGo();
+      leaveRoom?.();
+      throw error;
+    }
+    let isDispatched = false;
+    const dispatch = () => {
+      isDispatched = true;
+      letGo();
+      const rest = this.#dispatch(written);
+      leaveRoom?.();
+      return { rest };
+    };
+    const confirming = confirmations.confirm(written.accepted.length, async () => {
+      await this.#moveBehindHandedOut(written.waiting);
+      return dispatch();
+    });
+    const { rest } = await confirming.catch((error: unknown) => {
+      // Nobody knows for how long it is held: the bodies are read again by then.
+      if (!isDispatched) for (const waiting of written.waiting) waiting.load = null;
+      throw error;
+    });
+    if (rest !== null) await rest;
+    return made;
+  }
+
+  /** Pollers were handed what came meanwhile, and acknowledge it by its position: these stand behind that. */
+  async #moveBehindHandedOut(written: readonly Waiting[]): Promise<void> {
+    const { endpoints, store, deliveries } = this.#data;
+    const polled = written.filter(({ endpointId }) => isPolled(endpoints.getAnyway(endpointId)?.kind ?? ""));
+    if (polled.length === 0) return;
+    await store.writeFor(this.projectId, () => polled.forEach(({ id }) => deliveries.moveToEnd(id)), true);
   }
 
   /** True where deliveries may follow their events: none of them is written until the project has room. */

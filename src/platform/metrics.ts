@@ -151,6 +151,7 @@ export interface Gauges {
   replicaAge: number | null;
   replicaContested: number | null;
   replicaMarked: number | null;
+  replicaUploads: number | null;
   openSockets: number;
   idleSockets: number;
   databaseBytes: number;
@@ -219,6 +220,10 @@ const GAUGES: Readonly<Record<keyof Gauges, readonly [name: string, help: string
   ],
   replicaContested: ["sealpost_replica_contested", "1 where another service writes to the replica."],
   replicaMarked: ["sealpost_replica_marked", "0 where the replica does not say who writes to it."],
+  replicaUploads: [
+    "sealpost_replica_uploads",
+    "Uploads to the replica that brought everything, since the start.",
+  ],
   openSockets: ["sealpost_connections_open", "Sockets to receivers."],
   idleSockets: ["sealpost_connections_idle", "Sockets to receivers that wait for a request."],
   databaseBytes: ["sealpost_database_bytes", "Size of the database file."],
@@ -240,6 +245,9 @@ export interface Metrics {
   clockSteps: Counter;
   ingestRejected: Counter;
   duplicates: Counter;
+  replicaConfirmed: Counter;
+  replicaSeconds: Histogram;
+  replicaRefused: Counter;
   jobRuns: Counter;
   jobFailures: Counter;
   jobRows: Counter;
@@ -281,6 +289,7 @@ export function createMetrics(readGauges: () => Promise<Gauges>, versions: Label
     diskFull: new Counter("sealpost_disk_full_total", "How often the disk was found full.", []),
     ingestRejected: new Counter("sealpost_ingest_rejected_total", "Inbound requests refused.", ["reason"]),
     duplicates: new Counter("sealpost_dedup_hits_total", "Events that were there before.", []),
+    ...replicaMetrics(),
     ...jobMetrics(),
   };
   const print = async () => {
@@ -306,6 +315,27 @@ function deliveryMetrics() {
       "sealpost_deliveries_ended_total",
       "Deliveries that came to their end, by status, and dead ones by reason.",
       ["status", "reason"],
+    ),
+  };
+}
+
+/** Of publishes and ingests that are answered once the replica has the event. */
+function replicaMetrics() {
+  return {
+    replicaConfirmed: new Counter(
+      "sealpost_replica_confirmed_events_total",
+      "Events that the replica has confirmed, where that was asked for.",
+      [],
+    ),
+    replicaSeconds: new Histogram(
+      "sealpost_replica_confirm_duration_seconds",
+      "From the commit of a request's events to their being in the replica.",
+      SHORT_SECONDS,
+    ),
+    replicaRefused: new Counter(
+      "sealpost_replica_refused_total",
+      "Requests answered 503 replica_unavailable: before anything was stored, or after the commit.",
+      ["when"],
     ),
   };
 }

@@ -8,6 +8,7 @@ import awaitingByEvent from "../../drizzle/0006_awaiting_by_event.sql" with { ty
 import replayedTo from "../../drizzle/0007_replayed_to_endpoint.sql" with { type: "text" };
 import erasureAsked from "../../drizzle/0008_erasure_asked.sql" with { type: "text" };
 import openedAt from "../../drizzle/0009_opened_at.sql" with { type: "text" };
+import sourceDurability from "../../drizzle/0010_source_durability.sql" with { type: "text" };
 
 /**
  * In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable
@@ -23,6 +24,7 @@ const MIGRATIONS: readonly string[] = [
   replayedTo,
   erasureAsked,
   openedAt,
+  sourceDurability,
 ];
 
 /** The schema's version before and after a start. */

@@ -1,7 +1,15 @@
 import { sql } from "drizzle-orm";
 import { blob, index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { Scope } from "../core/caller.ts";
-import type { DisabledReason, Endpoint, EndpointStatus, EventType, Project, Source } from "../core/model.ts";
+import type {
+  DisabledReason,
+  Durability,
+  Endpoint,
+  EndpointStatus,
+  EventType,
+  Project,
+  Source,
+} from "../core/model.ts";
 
 /**
  * The tables that management calls touch, and those that are read into memory at the start; drizzle reads and
@@ -104,6 +112,7 @@ export const source = sqliteTable(
     rateLimitPerSecond: integer("rate_limit_per_second"),
     updatedAt: integer("updated_at").notNull(),
     sealed: sealed("sealed").notNull(),
+    durability: text().$type<Durability>(),
   },
   (t) => [
     index("source_consumer").on(t.projectId, t.consumerId).where(sql`status <> 'deleted'`),

@@ -20,6 +20,7 @@ import type { Services } from "../../src/http/framework/services.ts";
 import { Eraser } from "../../src/maintenance/eraser.ts";
 import { makeActors } from "../kit/actors.ts";
 import { makePipeline } from "../kit/pipeline.ts";
+import { confirmationsBy, GateByHand } from "../kit/replica-gate.ts";
 import { createGuard } from "../../src/transport/guard.ts";
 import { handOut } from "../../src/delivery/polling/hand-out.ts";
 import { Poller } from "../../src/delivery/polling/poller.ts";
@@ -62,6 +63,7 @@ export class Api implements AsyncDisposable {
   readonly callers = new Map<string, Caller>();
   /** Every caller is looked up again each time. */
   accessChanges = () => Number.NaN;
+  readonly replica = new GateByHand();
   /** What the disk waits for, from its next sync on. */
   diskWaitsFor: Promise<unknown> = Promise.resolve();
   readonly #dir = mkdtempSync(join(tmpdir(), "sealpost-api-"));
@@ -99,12 +101,14 @@ export class Api implements AsyncDisposable {
       random: () => 0.5,
       send: (endpoint, load) => send(sending, endpoint, load),
     });
-    const pipeline = makePipeline(data, actors);
+    const confirmations = confirmationsBy(this.replica);
+    const pipeline = makePipeline(data, actors, { confirmations, unconfirmed: actors.unconfirmed });
     this.services = {
       ...data,
       eventList: new EventList(data),
       deliveryList: new DeliveryList(data),
       pipeline,
+      confirmations,
       actors,
       eraser: new Eraser({ data, actors }),
       retries: new Retries(data, actors),
@@ -121,6 +125,7 @@ export class Api implements AsyncDisposable {
         actors.inSlot(endpoint.projectId, () => sendTrial(sending, endpoint, data.store.takeKey())),
       baseUrl: "http://localhost",
       ingestRateLimit: 0,
+      durability: "disk",
       pollRateLimit: 0,
       wallNow: now,
       monotonic: () => performance.now(),

@@ -8,6 +8,7 @@ export const plainSource: NewSource = {
   name: "A source",
   config: {},
   rateLimitPerSecond: null,
+  durability: null,
   status: "active",
   updatedAt: 0,
   secret: "whsec_",

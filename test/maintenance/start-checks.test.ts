@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { requirePlans, warnOfForbidden } from "../../src/maintenance/start-checks.ts";
+import { requirePlans, warnOfForbidden, warnOfNoReplica } from "../../src/maintenance/start-checks.ts";
 import { createGuard } from "../../src/transport/guard.ts";
 import { openTestData } from "../kit/data.ts";
 
@@ -29,4 +29,17 @@ test("endpoints whose address is not allowed any more are counted in one line, a
   expect(lines).toEqual([]);
   warnOfForbidden(it.data, createGuard({ allow: [] }), logger);
   expect(lines).toEqual([["warn", expect.stringContaining("not allowed any more"), { endpoints: 2 }]]);
+});
+
+test("whoever is to be answered after a replica that is not there is one line, by the setting or a source", () => {
+  const lines: unknown[] = [];
+  const logger = { log: (...line: unknown[]) => void lines.push(line) };
+  const ask = (durability: "disk" | "replica", ...sources: ("disk" | "replica" | null)[]) => {
+    const all = () => sources.map((one) => ({ durability: one }));
+    warnOfNoReplica({ durability }, { sources: { all } }, logger);
+    return lines.splice(0).length;
+  };
+  expect([ask("disk"), ask("disk", null, "disk"), ask("disk", null, "replica"), ask("replica")]).toEqual([
+    0, 0, 1, 1,
+  ]);
 });

@@ -200,6 +200,16 @@ describe("what /metrics tells of the process", () => {
     expect(await gauge("sealpost_replicas")).toBe(0);
   });
 
+  test("counts what was to wait for a replica that is not there", async () => {
+    const { live } = await bench.tenant("unlimited");
+    const refused = 'sealpost_replica_refused_total{when="before"}';
+    const before = await counter(refused);
+    const event = { type: "order.paid", data: {} };
+    expect((await live.post("/v1/events", event, { "sealpost-durability": "replica" })).status).toBe(503);
+    expect(await counter(refused)).toBe(before + 1);
+    expect(await counter("sealpost_replica_confirmed_events_total")).toBe(0);
+  });
+
   test("stays below 300 series, whatever there is and whatever happens", async () => {
     const samples = (await print()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
     // What has not happened yet has no series: every outcome with each class of status, each API with

@@ -23,8 +23,8 @@ export const PARKED_MUTANTS: readonly Mutant[] = [
   {
     name: "where order is kept, what is parked is read by its time",
     file: "delivery/actors.ts",
-    find: "this.data.deliveries.parkedOf(id, ordering, count)",
-    put: 'this.data.deliveries.parkedOf(id, ordering && "none", count)',
+    find: "this.parked(id, ordering, count)",
+    put: 'this.parked(id, ordering && "none", count)',
   },
   {
     name: "what is parked stands by its key and not by its due time",
@@ -35,8 +35,8 @@ export const PARKED_MUTANTS: readonly Mutant[] = [
   {
     name: "what is polled is read by its key where its endpoint says that it keeps order",
     file: "delivery/polling/poller.ts",
-    find: 'parkedOf(endpoint.id, "none", ask.limit + 1)',
-    put: "parkedOf(endpoint.id, endpoint.ordering, ask.limit + 1)",
+    find: 'parked(endpoint.id, "none", ask.limit + 1)',
+    put: "parked(endpoint.id, endpoint.ordering, ask.limit + 1)",
   },
   {
     name: "what is polled stands by its time and not by its position",

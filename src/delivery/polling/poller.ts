@@ -12,6 +12,7 @@ import type { HandOut } from "./hand-out.ts";
 import type { Sent } from "../send.ts";
 import type { PollActor } from "./poll-actor.ts";
 import type { Data } from "../../store/data.ts";
+import type { HandedOut } from "../../store/log/deliveries.ts";
 import type { StatDelta } from "../../store/index/index.ts";
 import { turnsOf } from "../../store/project-turns.ts";
 
@@ -153,24 +154,27 @@ export class Poller {
   async #acknowledge(endpoint: Endpoint, position: number): Promise<void> {
     const slice = limit("sliceRows");
     // The first look costs no write: most often there is nothing, or one slice.
-    while (this.data.deliveries.handedOutUpTo(endpoint.id, position, 1).length > 0) {
+    while (this.#handedOut(endpoint.id, position, 1).length > 0) {
       const write = () => this.#writeSlice(endpoint, position, slice);
       const count = await this.data.store.writeFor(endpoint.projectId, write);
       this.parts.onAcknowledged(endpoint, count);
     }
   }
 
+  #handedOut(endpointId: number, position: number, count: number): HandedOut[] {
+    const { ids } = this.actors.unconfirmed;
+    return this.data.deliveries.handedOutUpTo(endpointId, position, count, ids);
+  }
+
   /** Inside a write: how many were acknowledged. */
   #writeSlice({ id: endpointId, projectId }: Endpoint, position: number, slice: number): number {
     const { attempts, deliveries, index } = this.data;
     const now = this.data.store.now();
-    const tallies = deliveries
-      .handedOutUpTo(endpointId, position, slice)
-      .map(({ id, attemptCount }): StatDelta => {
-        deliveries.acknowledge(endpointId, id);
-        const durationMs = attempts.acknowledge(id, attemptCount, now) ?? 0;
-        return { endpointId, projectId, at: now, delivered: true, failed: false, dead: false, durationMs };
-      });
+    const tallies = this.#handedOut(endpointId, position, slice).map(({ id, attemptCount }): StatDelta => {
+      deliveries.acknowledge(endpointId, id);
+      const durationMs = attempts.acknowledge(id, attemptCount, now) ?? 0;
+      return { endpointId, projectId, at: now, delivered: true, failed: false, dead: false, durationMs };
+    });
     index.countAttemptsBelowMark(tallies);
     return tallies.length;
   }
@@ -180,7 +184,7 @@ export class Poller {
    * places while their page was made, so that others are the first by now.
    */
   async #page(endpoint: Endpoint, ask: PollRequest): Promise<PollPage> {
-    const rows = this.data.deliveries.parkedOf(endpoint.id, "none", ask.limit + 1);
+    const rows = this.actors.parked(endpoint.id, "none", ask.limit + 1);
     const { tried, seen } = await this.#prepare(endpoint, rows.slice(0, ask.limit), ask);
     const open = await this.parts.recorder.recordHandOuts(tried);
     const messages = open.flatMap(({ written }) => written ?? []);

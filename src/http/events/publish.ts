@@ -4,16 +4,19 @@ import { areFewHops, loopDetected, readHops } from "../../core/hops.ts";
 import { isHeavy } from "../../core/structures/turn-queue.ts";
 import type { Accepted, Incoming } from "../../pipeline/pipeline.ts";
 import { newBatchShape, readBatch } from "./batch-input.ts";
+import { durabilityOf, repeated, saying } from "./durability.ts";
 import { newEventShape, readEvent, readLargeEvent } from "./input.ts";
 import { requireValidForType } from "./type-check.ts";
-import { LOOP_DETECTED, PLAN_LIMIT } from "../openapi/shared.ts";
+import { LOOP_DETECTED, PLAN_LIMIT, REPLICA_UNAVAILABLE } from "../openapi/shared.ts";
 import { publishedExample, publishedOf, publishedShape } from "./shape.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 
-type PublishNeeds = Needs<"ids" | "tenants" | "eventTypes" | "events" | "pipeline" | "wallNow">;
+type PublishNeeds = Needs<
+  "ids" | "tenants" | "eventTypes" | "events" | "pipeline" | "confirmations" | "durability" | "wallNow"
+>;
 
-/** Publishing. The answer leaves after the fsync: a crash behind it loses nothing. */
+/** Publishing. The answer leaves after the fsync, or after the replica: a crash behind it loses nothing. */
 export function publishRoutes(services: PublishNeeds): AnyRoute[] {
   return [publishEvent(services), publishBatch(services)];
 }
@@ -29,7 +32,11 @@ const REFUSALS = {
   invalid_request: "Fields are wrong, or the project rejects unknown event types.",
   schema_violation: "`data` violates the schema of its type.",
   loop_detected: LOOP_DETECTED,
+  replica_unavailable: REPLICA_UNAVAILABLE,
 };
+
+const DURABILITY =
+  "Where `sealpost-durability` is `replica`, the answer leaves once the replica has what it acknowledges, and its deliveries start then.";
 
 function publishEvent(services: PublishNeeds): AnyRoute {
   return route({
@@ -39,7 +46,7 @@ function publishEvent(services: PublishNeeds): AnyRoute {
     tag: "Events",
     summary: "Publish an event",
     description:
-      "The event is on disk before the answer leaves. An event whose `external_id` is there already is not accepted again: " +
+      `The event is on disk before the answer leaves. ${DURABILITY} An event whose \`external_id\` is there already is not accepted again: ` +
       "the first one is answered, with 200 and `duplicate: true`, whatever type and data it comes with now.",
     access: "publish",
     budget: "publish",
@@ -56,9 +63,11 @@ function publishEvent(services: PublishNeeds): AnyRoute {
       },
     },
     refuses: REFUSALS,
+    repeat: ({ request }, kept) => repeated(services, request, kept),
     async handle(context) {
       const { projectId } = context.caller;
       const { bytes } = context;
+      const durability = durabilityOf(services, context.request);
       const now = services.wallNow();
       const incoming = isHeavy(bytes.length)
         ? await readLargeEvent(bytes, now, context.turns)
@@ -72,7 +81,11 @@ function publishEvent(services: PublishNeeds): AnyRoute {
       const preparing = services.pipeline.prepare(projectId, events);
       const prepared = preparing instanceof Promise ? await preparing : preparing;
       // In one transaction: `write` the event and its deliveries, then make the answer, which `commit` keeps.
-      return prepared.commitAndDispatch((write) => context.commit(() => answerOne(services, write())));
+      const answer = await prepared.commitAndDispatch(
+        (write) => context.commit(() => answerOne(services, write())),
+        durability,
+      );
+      return saying(durability, answer);
     },
   });
 }
@@ -109,7 +122,7 @@ function publishBatch(services: PublishNeeds): AnyRoute {
     summary: "Publish events together",
     description:
       "All of them or none. Each one costs as much of the rate limit as if it were published alone, and may be as large. " +
-      "The answer has one entry for each event, in their order; `duplicate` is true where its `external_id` was there before.",
+      `The answer has one entry for each event, in their order; \`duplicate\` is true where its \`external_id\` was there before. ${DURABILITY}`,
     access: "publish",
     budget: "publish",
     body: newBatchShape,
@@ -127,14 +140,20 @@ function publishBatch(services: PublishNeeds): AnyRoute {
       ...REFUSALS,
       invalid_request: `${REFUSALS.invalid_request} Or the events go to very many different sets of endpoints (\`batchListRowsMax\`), or have very many deliveries (\`batchDeliveriesMax\`).`,
     },
+    repeat: ({ request }, kept) => repeated(services, request, kept),
     async handle(context) {
       const { projectId } = context.caller;
+      const durability = durabilityOf(services, context.request);
       const charge = (count: number) => context.charge(count - 1);
       const incoming = await readBatch(context.bytes, services.wallNow(), context.turns, charge);
       countHops(context.request, incoming);
       await requireValidForType(services, context, incoming, (at) => `/events/${at}`);
       const prepared = await services.pipeline.prepare(projectId, incoming);
-      return prepared.commitAndDispatch((write) => context.commit(() => answerAll(services, write())));
+      const answer = await prepared.commitAndDispatch(
+        (write) => context.commit(() => answerAll(services, write())),
+        durability,
+      );
+      return saying(durability, answer);
     },
   });
 }

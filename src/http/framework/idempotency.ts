@@ -28,6 +28,8 @@ export function fingerprint(request: Request, bytes: Uint8Array): string {
 /** One request that carries an Idempotency-Key. A portal token's keys never meet the project's own. */
 export class KeyedRequest {
   private isSaved = false;
+  /** The answer is kept, whatever becomes of the request. */
+  private isKept = false;
   private hasRoom = false;
   /** Bytes of the body that room was taken for; null where none was. */
   private roomTaken: number | null = null;
@@ -87,9 +89,17 @@ export class KeyedRequest {
     return true;
   }
 
-  /** The request was refused or failed: nothing is kept for it. */
+  /** Once the transaction that keeps the answer is on disk, the answer has its room for good. */
+  async keepRoom(committed: Promise<Answer>): Promise<Answer> {
+    const answer = await committed;
+    this.isKept = this.isSaved;
+    return answer;
+  }
+
+  /** The request was refused or failed: nothing is kept for it, unless it failed after its commit. */
   giveRoomBack(): void {
-    if (this.roomTaken !== null) this.parts.keptAnswers.giveRoomBack(this.owner, this.key, this.roomTaken);
+    if (this.roomTaken !== null && !this.isKept)
+      this.parts.keptAnswers.giveRoomBack(this.owner, this.key, this.roomTaken);
   }
 
   /**

@@ -161,7 +161,7 @@ export class RequestHandler implements RequestContext {
   }
 
   commit(run: () => Answer): Promise<Answer> {
-    return this.shared.parts.writeFor(this.caller?.projectId ?? null, () => {
+    const committed = this.shared.parts.writeFor(this.caller?.projectId ?? null, () => {
       // The caller's key may be revoked, or its account suspended, since the request came: a body, or a name
       // server of the caller's own, may take many seconds. This very transaction may have done so too.
       this.admitAgain(true);
@@ -171,6 +171,7 @@ export class RequestHandler implements RequestContext {
       this.keyed?.saveChange(answer, this.prepared.route.budget === "publish");
       return answer;
     });
+    return this.keyed === null ? committed : this.keyed.keepRoom(committed);
   }
 
   takeRoom(bytes: number): void {
@@ -331,7 +332,7 @@ export class RequestHandler implements RequestContext {
     const keyed = new KeyedRequest(this.shared.parts, owner, key, print, route.secretFields ?? []);
     return this.shared.runningKeys.hold(owner, key, async () => {
       const kept = keyed.findKept();
-      if (kept !== null) return kept;
+      if (kept !== null) return route.repeat?.(this, kept) ?? kept;
       this.keyed = keyed;
       try {
         const answer = await route.handle(this);

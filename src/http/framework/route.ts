@@ -167,6 +167,8 @@ export interface Route<
    * and the others wait in its line (long-works.ts). `beginWork` of the context where only the handler knows.
    */
   longWork?: true;
+  /** What is answered where an answer is kept for the request's Idempotency-Key; left out: that. */
+  repeat?(context: RequestContext<Path, Who, Query, Body, Mode>, kept: Answer): Promise<Answer>;
   /** True: a GET that does something is no HEAD too. */
   refusesHead?: boolean;
   /**

@@ -2,6 +2,8 @@ import type { Actors } from "../../delivery/actors.ts";
 import type { Guard } from "../../transport/guard.ts";
 import type { Sent } from "../../delivery/send.ts";
 import type { Transport } from "../../transport/types.ts";
+import type { Durability } from "../../core/model.ts";
+import type { Confirmations } from "../../pipeline/confirmations.ts";
 import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Poller } from "../../delivery/polling/poller.ts";
 import type { Eraser } from "../../maintenance/eraser.ts";
@@ -20,6 +22,7 @@ export interface Services extends Data {
   eventList: EventList;
   deliveryList: DeliveryList;
   pipeline: Pipeline;
+  confirmations: Confirmations;
   actors: Actors;
   retries: Retries;
   replayer: Replayer;
@@ -36,6 +39,8 @@ export interface Services extends Data {
   baseUrl: string;
   /** Requests a second that a source takes unless it says otherwise; 0: no limit. */
   ingestRateLimit: number;
+  /** What a publish or an ingest is answered after, unless it or its source says otherwise. */
+  durability: Durability;
   /** Polls a second that an endpoint takes; 0: no limit. */
   pollRateLimit: number;
   /** By the wall clock (src/docs/architecture.md tells the clocks). */

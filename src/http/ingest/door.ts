@@ -49,6 +49,7 @@ export type DoorNeeds = Needs<
   | "transport"
   | "baseUrl"
   | "ingestRateLimit"
+  | "durability"
   | "wallNow"
   | "log"
 >;
@@ -268,7 +269,7 @@ export class IngestDoor {
       // At once, as it may change again while deliveries are written. `written` tells what fails.
       void written.then(remember, () => {});
       return written;
-    });
+    }, source.durability ?? this.services.durability);
     if (accepted === undefined) throw new Error("one event was prepared, and none written");
     return accepted;
   }

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { limit } from "../../core/limits.ts";
 import type { KeyCache } from "../../inbound/keys.ts";
 import { type DoorNeeds, IngestDoor } from "./door.ts";
-import { LOOP_DETECTED } from "../openapi/shared.ts";
+import { LOOP_DETECTED, REPLICA_UNAVAILABLE } from "../openapi/shared.ts";
 import { type AnyRoute, type RequestContext, route } from "../framework/route.ts";
 import type { SourceMonitor } from "../sources/monitor.ts";
 
@@ -28,7 +28,7 @@ export function ingestRoutes(services: DoorNeeds, monitor: SourceMonitor, keys: 
       summary: "Receive a provider's request",
       description:
         "The raw bytes are verified before anything else is done with them; a token is never taken from the query string. Accepted: " +
-        "the event is on disk. Seen before: the same event, `duplicate: true`. A provider that demands another answer gets it.",
+        "the event is on disk, and where the source's `durability` is `replica` in the replica too. Seen before: the same event, `duplicate: true`. A provider that demands another answer gets it.",
       body: Type.Unknown({ description: "As the provider sends it, of whatever content type." }),
       bodyMaxBytes: limit("ingestBodyBytesMax"),
       onTooLarge: ({ id = "" }) => door.refuseTooLarge(id),
@@ -88,4 +88,5 @@ const INGEST_REFUSALS = {
   unavailable:
     "The source is paused or its account suspended, keys of the provider could not be had, too many bodies come in at once, or the " +
     "service is stopping.",
+  replica_unavailable: REPLICA_UNAVAILABLE,
 };

@@ -7,6 +7,7 @@ import { MERGE_PATCH_TYPE } from "../framework/request-body.ts";
 import { takesIdempotencyKey } from "../framework/idempotency.ts";
 import { type Json, SchemaComponents } from "../shared/json-schema.ts";
 import {
+  DURABILITY,
   FAULT_SCHEMA,
   HEADERS,
   IDEMPOTENCY_KEY,
@@ -58,7 +59,7 @@ class DocumentWriter {
         schemas: { ...this.components.schemas, Problem: PROBLEM_SCHEMA, Fault: FAULT_SCHEMA },
         responses: this.problems,
         headers: HEADERS,
-        parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
+        parameters: { IdempotencyKey: IDEMPOTENCY_KEY, Durability: DURABILITY },
         securitySchemes: SECURITY_SCHEMES,
       },
     };
@@ -99,7 +100,8 @@ class DocumentWriter {
       };
     });
     const key = takesIdempotencyKey(route) ? [{ $ref: "#/components/parameters/IdempotencyKey" }] : [];
-    return [...path, ...query, ...key];
+    const durability = route.budget === "publish" ? [{ $ref: "#/components/parameters/Durability" }] : [];
+    return [...path, ...query, ...key, ...durability];
   }
 
   private requestBody(route: AnyRoute, body: TSchema): Json {
@@ -214,6 +216,7 @@ function headersOf(route: AnyRoute, status: number): Json {
   const names = ["x-request-id"];
   if (route.budget !== "none") names.push("ratelimit", "ratelimit-policy");
   if (route.budget === "publish") names.push("sealpost-usage-remaining");
+  if (route.budget === "publish" && status < 300) names.push("sealpost-durability");
   if (takesIdempotencyKey(route) && status < 300) names.push("idempotency-replayed");
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

@@ -1,5 +1,6 @@
 import { ERRORS, type ErrorCode } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
+import { DURABILITIES } from "../../core/model.ts";
 import { PRINTABLE_ASCII } from "../framework/idempotency.ts";
 import type { Json } from "../shared/json-schema.ts";
 import type { Refusals } from "../framework/route.ts";
@@ -9,7 +10,7 @@ import type { Refusals } from "../framework/route.ts";
 const EXAMPLE_REQUEST_ID = "5f3a1c9e-7d2b-4c1e-9a52-0c5d1f7f2b11";
 
 /** Errors whose answers carry `retry-after`. */
-const RETRIED: ReadonlySet<ErrorCode> = new Set(["rate_limited", "unavailable"]);
+const RETRIED: ReadonlySet<ErrorCode> = new Set(["rate_limited", "unavailable", "replica_unavailable"]);
 
 /** The documented answer for the errors of one status: when each is answered, and an example of it. */
 export function problemResponse(codes: readonly ErrorCode[], refuses: Refusals = {}): Json {
@@ -83,6 +84,10 @@ export const PLAN_LIMIT = "The plan's deliveries for this month are used up. Not
 export const LOOP_DETECTED =
   "`sealpost-hops` says that the event came out of as many deliveries as no chain of services has. Nothing was stored.";
 
+/** Of a 503 of what is answered once the replica has the event. */
+export const REPLICA_UNAVAILABLE =
+  "The answer was to wait for the replica, and there is none, it is not reached (nothing was stored), or it has not confirmed the event within 5 seconds: `detail` says which. In the last case the event is on this machine's disk, is not acknowledged, and may be delivered later.";
+
 export const PROBLEM_SCHEMA: Json = {
   type: "object",
   required: ["type", "title", "status", "code", "detail", "request_id"],
@@ -128,6 +133,15 @@ export const IDEMPOTENCY_KEY: Json = {
   },
 };
 
+export const DURABILITY: Json = {
+  name: "sealpost-durability",
+  in: "header",
+  required: false,
+  description:
+    "What this request is answered after: `disk`, once its events are on this machine's disk, or `replica`, once they are in the replica too. Left out: as the service is set (`SEALPOST_DURABILITY`).",
+  schema: { type: "string", enum: [...DURABILITIES] },
+};
+
 export const HEADERS: Json = {
   "x-request-id": { description: "Quote it when you ask about a request.", schema: { type: "string" } },
   ratelimit: {
@@ -138,6 +152,11 @@ export const HEADERS: Json = {
   "sealpost-usage-remaining": {
     description: "Deliveries that remain of the plan this month; only on a plan that stops at its limit.",
     schema: { type: "integer" },
+  },
+  "sealpost-durability": {
+    description:
+      "`replica` where the replica has what is acknowledged; left out: this machine's disk has it.",
+    schema: { type: "string", enum: ["replica"] },
   },
   "retry-after": { description: "Seconds to wait before the next try.", schema: { type: "integer" } },
   "idempotency-replayed": {

@@ -25,6 +25,7 @@ export function readNewSource(body: NewSourceBody, projectId: number, now: numbe
     name: body.name,
     config: {},
     rateLimitPerSecond: null,
+    durability: null,
     status: "active",
     updatedAt: now,
     secret: makeSourceSecret(provider),
@@ -60,6 +61,7 @@ function readChange(
   if (body.name !== undefined) change.name = body.name;
   if (body.consumer_id !== undefined) change.consumerId = body.consumer_id;
   if (body.rate_limit_per_second !== undefined) change.rateLimitPerSecond = body.rate_limit_per_second;
+  if (body.durability !== undefined) change.durability = body.durability;
   if (body.credentials !== undefined) {
     change.credentials = readCredentials(body.credentials, provider, before.credentials, faults);
   }

@@ -2,7 +2,7 @@ import type { Caller } from "../../core/caller.ts";
 import { type Static, Type } from "@sinclair/typebox";
 import { keyTime } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
-import { REFUSAL_REASONS, type RefusalReason, type Source } from "../../core/model.ts";
+import { DURABILITIES, REFUSAL_REASONS, type RefusalReason, type Source } from "../../core/model.ts";
 import { nearName } from "../../core/near-name.ts";
 import type { Provider, SecretFrom } from "../../inbound/provider.ts";
 import { findProvider, providerNames } from "../../inbound/providers.ts";
@@ -28,11 +28,15 @@ const TEXTS = {
   config: "The provider's settings. Replaced whole.",
   consumer: "The consumer that the events are published for; null: none.",
   rate: "Requests a second; null: the service's default, 0: no limit.",
+  durability:
+    "What the provider is answered after: `disk`, once the event is on this machine's disk, or `replica`, once it is in the replica too; " +
+    "null: as the service is set (`SEALPOST_DURABILITY`).",
 } as const;
 
 const secretText = Type.String({ minLength: 1, maxLength: SECRET_LENGTH_MAX, expected: "a text" });
 const nameShape = nameText(limit("nameLengthMax"));
 const consumerShape = consumerText();
+const durabilityShape = oneOf(DURABILITIES, { $id: "AcknowledgedAfter" });
 const configShape = Type.Object(
   {},
   { additionalProperties: true, $id: "SourceConfig", description: TEXTS.config },
@@ -61,6 +65,7 @@ const settableFields = {
   rate_limit_per_second: Type.Optional(
     nullable(Type.Integer({ minimum: 0, maximum: 1_000_000 }), TEXTS.rate),
   ),
+  durability: Type.Optional(nullable(durabilityShape, TEXTS.durability)),
 };
 
 function expectedProvider(given: unknown): string {
@@ -133,6 +138,7 @@ const answeredFields = {
   config: configShape,
   consumer_id: nullable(Type.String(), TEXTS.consumer),
   rate_limit_per_second: nullable(Type.Integer(), TEXTS.rate),
+  durability: nullable(durabilityShape, TEXTS.durability),
   previous_secret_expires_at: nullable(timeShape, "Until when the secret before the present one holds."),
   pending_verification_token: nullable(
     Type.String(),
@@ -171,6 +177,7 @@ export const sourceExample: SourceAnswer = {
   config: {},
   consumer_id: null,
   rate_limit_per_second: null,
+  durability: null,
   previous_secret_expires_at: null,
   pending_verification_token: null,
   counters: { accepted: 1204, duplicates: 3, rejected: rejections(new Map([["bad_signature", 1]])) },
@@ -218,6 +225,7 @@ export function sourceOf(
     config: source.config,
     consumer_id: source.consumerId,
     rate_limit_per_second: source.rateLimitPerSecond,
+    durability: source.durability,
     previous_secret_expires_at: timeText(isOverlapping ? previousExpiresAt : null),
     pending_verification_token: source.pendingVerificationToken === null ? null : MASK,
     counters: { accepted, duplicates, rejected: rejections(rejected) },

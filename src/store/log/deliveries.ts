@@ -29,6 +29,8 @@ import type { Store } from "../store.ts";
 import { endingOf, type Tally, type Wait, waitOf } from "../counts/tally.ts";
 
 /** A delivery that a poller has and did not acknowledge yet. */
+const NONE: ReadonlySet<number> = new Set();
+
 export interface HandedOut {
   id: number;
   attemptCount: number;
@@ -232,6 +234,11 @@ export class Deliveries {
     if (changes === 1) this.parts.tally.move(delivery.endpointId, "plan", "attempt");
   }
 
+  /** Inside a write: a delivery that nobody was handed stands behind all that its pollers were. */
+  moveToEnd(id: number): void {
+    this.#statements.moveToEnd.run(this.store.takeKey(), id);
+  }
+
   /** Deliveries of an event that wait for its account's plan, oldest first. */
   awaitingOf(eventId: number, count: number): Delivery[] {
     return this.#statements.awaitingOf.all(eventId, count).map(toDelivery);
@@ -301,10 +308,17 @@ export class Deliveries {
 
   /**
    * The first deliveries that a poller was handed, up to a position. They stand before all others
-   * (`queueOrderFor`), so that a position far behind them costs no look at what waits.
+   * (`queueOrderFor`) but those that are `held`, so that a position far behind them costs no look at what
+   * waits.
    */
-  handedOutUpTo(endpointId: number, position: number, count: number): HandedOut[] {
-    const first = this.#statements.firstUpTo.all(endpointId, position, count);
+  handedOutUpTo(
+    endpointId: number,
+    position: number,
+    count: number,
+    held: ReadonlySet<number> = NONE,
+  ): HandedOut[] {
+    const rows = this.#statements.firstUpTo.all(endpointId, position, count + held.size);
+    const first = rows.filter(({ id }) => !held.has(id)).slice(0, count);
     const others = first.findIndex(({ step }) => step === 0);
     return others < 0 ? first : first.slice(0, others);
   }
@@ -437,6 +451,9 @@ function prepareChanges(sqlite: Store["sqlite"]) {
     reopen: sqlite.prepare<void, [number, number, Nullable, number, number]>(
       `UPDATE delivery SET status = 0, step = 0, origin = ?, metered = 0, generation = generation + 1, due = ?, queue_order = ?,
        dead_reason = NULL, completed_at = NULL, changed = ? WHERE id = ?`,
+    ),
+    moveToEnd: sqlite.prepare<void, [number, number]>(
+      "UPDATE delivery SET queue_order = ? WHERE id = ? AND queue_order IS NOT NULL AND step = 0",
     ),
     release: sqlite.prepare<void, [number, Nullable, number]>(
       "UPDATE delivery SET due = ?, queue_order = ? WHERE id = ? AND status IN (0, 1) AND due IS NULL",

@@ -41,6 +41,7 @@ describe("creating", () => {
       config: {},
       consumer_id: null,
       rate_limit_per_second: null,
+      durability: null,
       previous_secret_expires_at: null,
       pending_verification_token: null,
       last_rejected: null,
@@ -228,11 +229,17 @@ describe("changing", () => {
       consumer_id: "acme",
       config: { tolerance_seconds: 60 },
     });
-    const { json } = await patch(id, { name: "Other", consumer_id: null, rate_limit_per_second: 5 });
+    const { json } = await patch(id, {
+      name: "Other",
+      consumer_id: null,
+      rate_limit_per_second: 5,
+      durability: "replica",
+    });
     expect(json).toMatchObject({
       name: "Other",
       consumer_id: null,
       rate_limit_per_second: 5,
+      durability: "replica",
       config: { tolerance_seconds: 60 },
     });
     expect((await patch(id, { config: null })).json["config"]).toEqual({});

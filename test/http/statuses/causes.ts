@@ -110,6 +110,8 @@ export const CAUSES: Readonly<Record<string, Cause>> = {
   internal: (walk, operation) => walk.whileBroken(() => asItIs(walk, operation)),
   unavailable: asItIs,
   loop_detected: spoiled({ headers: { "sealpost-hops": "9" } }),
+  // The service of this walk has no replica.
+  replica_unavailable: spoiled({ headers: { "sealpost-durability": "replica" } }),
 };
 
 /** Of the requests that succeed, the one that is answered so. */
@@ -292,6 +294,10 @@ export const OWN: Readonly<Record<string, Cause>> = {
   })),
   "ingest 204": from("supabase", { signing_secret: HOOK_SECRET }, signedHook),
   "ingest 401": unknown,
+  "ingest replica_unavailable": from("service", { durability: "replica" }, (token) => ({
+    json: { type: "came" },
+    headers: { "x-service-token": token },
+  })),
   "answerHandshake 401": unknown,
   "allowSender 401": unknown,
 };

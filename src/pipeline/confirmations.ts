@@ -1,0 +1,70 @@
+import { Problem } from "../core/errors.ts";
+
+/** What is asked of the replica: src/replica/replication.ts is it, whether there is one or not. */
+export interface ReplicaGate {
+  /** Why nothing is confirmed at the moment; null where it is. */
+  obstacle(): string | null;
+  /** Resolves once all that is committed by now is in the replica, however long that takes. */
+  untilWritten(): Promise<void>;
+}
+
+export interface ConfirmationParts {
+  gate: ReplicaGate;
+  /** How long an answer waits. */
+  waitMs: number;
+  monotonic(): number;
+  /** Events are in the replica, so long after their commit. */
+  onConfirmed(events: number, ms: number): void;
+  /** Before the commit, or after it as the wait was over. */
+  onRefused(when: "before" | "after"): void;
+}
+
+const RETRY_SECONDS = 5;
+
+/** Answers that wait for the replica. Those that ask for the disk alone know nothing of it. */
+export class Confirmations {
+  constructor(private readonly parts: ConfirmationParts) {}
+
+  /** Before anything is written. Throws 503 where nothing would be confirmed. */
+  requireReached(): void {
+    const obstacle = this.parts.gate.obstacle();
+    if (obstacle === null) return;
+    this.parts.onRefused("before");
+    throw refusal(`${obstacle} Nothing was stored by this request.`);
+  }
+
+  /**
+   * After the commit of so many events: `then` runs once the replica has them, however long that takes. The
+   * answer waits for that no longer than it may: throws 503 beyond.
+   */
+  async confirm<T>(events: number, then: () => T | Promise<T>): Promise<T> {
+    const { parts } = this;
+    const from = parts.monotonic();
+    const confirmed = parts.gate.untilWritten().then(() => {
+      parts.onConfirmed(events, parts.monotonic() - from);
+      return then();
+    });
+    const { promise: tooLate, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      parts.onRefused("after");
+      reject(notInTime());
+    }, parts.waitMs);
+    return Promise.race([confirmed, tooLate]).finally(() => clearTimeout(timer));
+  }
+
+  /** What an earlier request has stored is answered again: the replica has it by then. */
+  async confirmAgain(): Promise<void> {
+    this.requireReached();
+    await this.confirm(0, () => {});
+  }
+}
+
+function notInTime(): Problem {
+  return refusal(
+    "The event is on this disk, and the replica has not confirmed it in time. It is not acknowledged, and may be delivered later. Send it again with the same external_id or Idempotency-Key.",
+  );
+}
+
+function refusal(detail: string): Problem {
+  return new Problem("replica_unavailable", detail, { headers: { "retry-after": String(RETRY_SECONDS) } });
+}
