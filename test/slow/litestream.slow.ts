@@ -6,26 +6,32 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import operating from "../../src/docs/operating.md" with { type: "text" };
-import { CreateBucketCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { audit } from "../durability/audit.ts";
 import { type LoggedEvent, readList, settleBooks } from "../durability/books.ts";
+import {
+  Bucket,
+  checkIntegrity,
+  gauge,
+  makePlaces as placesIn,
+  type Places,
+  replicatedBy as machineOf,
+  restoreFrom as restoreOf,
+  startReplicated as startMachine,
+  startRestored,
+} from "../durability/machine.ts";
 import { Publishers } from "../durability/publishers.ts";
-import { addEndpoint, clientOf, LOAD_ENV, prepareLoad } from "../durability/setup.ts";
-import { startVersitygw, VERSITYGW_KEYS } from "../kit/aws-servers.ts";
+import { addEndpoint, clientOf, prepareLoad } from "../durability/setup.ts";
 import { readBlocks } from "../readme/blocks.ts";
-import { buildLitestream, CONFIG, replicateCommand, Replicated, restore } from "../kit/litestream.ts";
+import { buildLitestream, CONFIG, replicateCommand, Replicated } from "../kit/litestream.ts";
 import { type Recorder, startRecorder } from "../kit/recorder.ts";
-import { runService, type Service, type ServiceOptions, startService } from "../kit/service.ts";
+import { runService, type Service, startService } from "../kit/service.ts";
 
 /** What losing the machine may cost: Litestream looks every second and uploads every second. */
 const LOSS_MS_MAX = 2000;
-const SECRET_KEY = Buffer.alloc(32, "key").toString("base64");
-
-const METRICS_TOKEN = "metrics-token-of-this-test";
 const MARK_FILE = "sealpost-writer.json";
 
 let litestream = "";
@@ -37,37 +43,10 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-/** A replica of its own for each test, and where databases are restored to. */
-function makePlaces() {
-  const folder = mkdtempSync(join(home, "test-"));
-  const places = { replica: join(folder, "replica"), restored: join(folder, "restored") };
-  mkdirSync(places.restored);
-  return places;
-}
-
-type Places = ReturnType<typeof makePlaces>;
-
-/**
- * Starts both, and waits for the first upload: Litestream looks at the database for the first time after a
- * second, and ended before that it uploads nothing, although it says nothing and ends with exit code 0.
- */
-async function startReplicated(places: Places): Promise<Replicated> {
-  const { replica } = places;
-  const replicated = new Replicated(await startService(replicatedBy(places)));
-  while (!existsSync(join(replica, "ltx"))) await Bun.sleep(20);
-  return replicated;
-}
-
-/** The service under Litestream, as a machine of its own: all machines of a test have one replica. */
-function replicatedBy({ replica }: Places): ServiceOptions {
-  const env = {
-    ...LOAD_ENV,
-    SEALPOST_SECRET_KEY: SECRET_KEY,
-    SEALPOST_METRICS_TOKEN: METRICS_TOKEN,
-    LITESTREAM_REPLICA_URL: `file://${replica}`,
-  };
-  return { command: replicateCommand(litestream), env };
-}
+const makePlaces = () => placesIn(home);
+const startReplicated = (places: Places) => startMachine(litestream, places);
+const replicatedBy = (places: Places) => machineOf(litestream, places);
+const restoreFrom = (places: Places, service: Service) => restoreOf(litestream, places, service);
 
 async function until(is: () => boolean): Promise<void> {
   while (!is()) await Bun.sleep(50);
@@ -77,38 +56,11 @@ async function statusOf({ url }: Service, path: string): Promise<number> {
   return (await fetch(url + path)).status;
 }
 
-/** A number without labels among the service's metrics. */
-async function gauge({ url }: Service, name: string): Promise<number> {
-  const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
-  const text = await (await fetch(`${url}/metrics`, { headers })).text();
-  return Number(new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1]);
-}
-
 /** Resolves when all that is committed by now is in the replica. */
 async function replicateNow(service: Service): Promise<void> {
   const at = Date.now();
   while (Date.now() - 1000 * (await gauge(service, "sealpost_replica_age_seconds")) <= at)
     await Bun.sleep(50);
-}
-
-async function restoreFrom({ replica, restored }: Places, { dataDir }: Service): Promise<void> {
-  const env = { LITESTREAM_REPLICA_URL: `file://${replica}`, SEALPOST_DATA_DIR: dataDir };
-  await restore(litestream, join(dataDir, "sealpost.db"), join(restored, "sealpost.db"), env);
-}
-
-/** The service on what was restored, as on a new machine, with the keys of the old one. */
-async function startRestored({ restored }: Places, old: Service): Promise<Service> {
-  const env = { ...LOAD_ENV, SEALPOST_SECRET_KEY: SECRET_KEY, SEALPOST_DATA_DIR: restored };
-  const service = await startService({ env });
-  service.keys = old.keys;
-  return service;
-}
-
-function checkIntegrity({ restored }: Places): unknown {
-  const sqlite = new Database(join(restored, "sealpost.db"));
-  const verdict = sqlite.query("PRAGMA integrity_check").get();
-  sqlite.close();
-  return verdict;
 }
 
 async function expectToDeliver(service: Service, recorder: Recorder): Promise<void> {
@@ -258,32 +210,14 @@ describe("a second writer", () => {
 
 describe("a replica in a bucket", () => {
   test("is marked there, refuses a second writer, and is taken over where the first has ended", async () => {
-    await using bucket = await startVersitygw();
-    const s3 = new S3Client({
-      endpoint: bucket.url,
-      region: "us-east-1",
-      forcePathStyle: true,
-      credentials: VERSITYGW_KEYS,
-    });
-    await s3.send(new CreateBucketCommand({ Bucket: "replica" }));
-    const { env = {}, command = [] } = replicatedBy(makePlaces());
-    const inBucket = {
-      command,
-      env: {
-        ...env,
-        LITESTREAM_REPLICA_URL: `s3://replica/path?endpoint=${bucket.url}&region=us-east-1&force-path-style=true`,
-        LITESTREAM_ACCESS_KEY_ID: VERSITYGW_KEYS.accessKeyId,
-        LITESTREAM_SECRET_ACCESS_KEY: VERSITYGW_KEYS.secretAccessKey,
-      },
-    };
+    await using bucket = await Bucket.start();
+    const places = bucket.places(home);
+    const inBucket = replicatedBy(places);
     await using first = new Replicated(await startService(inBucket));
     const { keys } = first.service;
     expect(await gauge(first.service, "sealpost_replica_marked")).toBe(1);
     const endpointId = await addEndpoint(first.service, "http://127.0.0.1:9/");
-    while (
-      (await s3.send(new ListObjectsV2Command({ Bucket: "replica", Prefix: "path/0000/" }))).KeyCount === 0
-    )
-      await Bun.sleep(50);
+    while (!(await places.hasBegun())) await Bun.sleep(50);
     const { exitCode, output } = await runService(inBucket);
     expect([exitCode, output]).toEqual([1, expect.stringContaining("another service writes to it")]);
     expect(await first.service.stop()).toBe(0);

@@ -1,0 +1,149 @@
+/** The service under Litestream as a machine that can be lost, and what its replica gives back. */
+import { Database } from "bun:sqlite";
+import { existsSync, mkdirSync, mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { CreateBucketCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
+import { type PlayedAws, startVersitygw, VERSITYGW_KEYS } from "../kit/aws-servers.ts";
+import { replicateCommand, Replicated, restore } from "../kit/litestream.ts";
+import { type Service, type ServiceOptions, startService } from "../kit/service.ts";
+import { LOAD_ENV } from "./setup.ts";
+
+export const SECRET_KEY = Buffer.alloc(32, "key").toString("base64");
+export const METRICS_TOKEN = "metrics-token-of-this-test";
+
+/** Where a replica is, and where databases are restored to. */
+export interface Places {
+  /** What Litestream, and the service, are told of the replica. */
+  env: Record<string, string>;
+  restored: string;
+  /** True once something is uploaded. */
+  hasBegun(): Promise<boolean>;
+}
+
+export interface FolderPlaces extends Places {
+  replica: string;
+}
+
+/** A replica of its own in a folder below `home`. */
+export function makePlaces(home: string): FolderPlaces {
+  const folder = mkdtempSync(join(home, "test-"));
+  const [replica, restored] = [join(folder, "replica"), join(folder, "restored")];
+  mkdirSync(restored);
+  const hasBegun = async () => existsSync(join(replica, "ltx"));
+  return { replica, restored, env: { LITESTREAM_REPLICA_URL: `file://${replica}` }, hasBegun };
+}
+
+/** A bucket for replicas. */
+export class Bucket implements AsyncDisposable {
+  private constructor(
+    private readonly server: PlayedAws,
+    readonly s3: S3Client,
+  ) {}
+
+  static async start(): Promise<Bucket> {
+    const server = await startVersitygw();
+    const s3 = new S3Client({
+      endpoint: server.url,
+      region: "us-east-1",
+      forcePathStyle: true,
+      credentials: VERSITYGW_KEYS,
+    });
+    await s3.send(new CreateBucketCommand({ Bucket: "replica" }));
+    return new Bucket(server, s3);
+  }
+
+  get port(): number {
+    return Number(new URL(this.server.url).port);
+  }
+
+  /**
+   * A replica of its own at a path of the bucket, which is reached at `port`; databases are restored to a
+   * folder below `home`.
+   */
+  places(home: string, port = this.port): Places {
+    const restored = mkdtempSync(join(home, "test-"));
+    const path = restored.slice(home.length + 1);
+    const env = {
+      LITESTREAM_REPLICA_URL: `s3://replica/${path}?endpoint=http://127.0.0.1:${port}&region=us-east-1&force-path-style=true`,
+      LITESTREAM_ACCESS_KEY_ID: VERSITYGW_KEYS.accessKeyId,
+      LITESTREAM_SECRET_ACCESS_KEY: VERSITYGW_KEYS.secretAccessKey,
+    };
+    return { env, restored, hasBegun: async () => (await this.count(`${path}/0000/`)) > 0 };
+  }
+
+  async count(prefix: string): Promise<number> {
+    const { KeyCount = 0 } = await this.s3.send(
+      new ListObjectsV2Command({ Bucket: "replica", Prefix: prefix }),
+    );
+    return KeyCount;
+  }
+
+  /** Nothing is reached any more until `restart`; what is in it stays. */
+  stop(): Promise<void> {
+    return this.server.server.stop();
+  }
+
+  restart(): Promise<void> {
+    return this.server.server.start();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.s3.destroy();
+    await this.server[Symbol.asyncDispose]();
+  }
+}
+
+/** The service under Litestream, as a machine of its own: all machines of a test have one replica. */
+export function replicatedBy(
+  litestream: string,
+  { env }: Places,
+  settings: Record<string, string> = {},
+): ServiceOptions {
+  const own = { SEALPOST_SECRET_KEY: SECRET_KEY, SEALPOST_METRICS_TOKEN: METRICS_TOKEN };
+  return { command: replicateCommand(litestream), env: { ...LOAD_ENV, ...own, ...env, ...settings } };
+}
+
+/**
+ * Starts both, and waits for the first upload: ended before that, Litestream uploads nothing, although it
+ * says nothing and ends with exit code 0.
+ */
+export async function startReplicated(
+  litestream: string,
+  places: Places,
+  settings?: Record<string, string>,
+): Promise<Replicated> {
+  const replicated = new Replicated(await startService(replicatedBy(litestream, places, settings)));
+  while (!(await places.hasBegun())) await Bun.sleep(20);
+  return replicated;
+}
+
+export async function restoreFrom(
+  litestream: string,
+  { env, restored }: Places,
+  { dataDir }: Service,
+): Promise<void> {
+  const [from, to] = [join(dataDir, "sealpost.db"), join(restored, "sealpost.db")];
+  await restore(litestream, from, to, { ...env, SEALPOST_DATA_DIR: dataDir });
+}
+
+/** The service on what was restored, as on a new machine, with the keys of the old one. */
+export async function startRestored({ restored }: Places, old: Service): Promise<Service> {
+  const env = { ...LOAD_ENV, SEALPOST_SECRET_KEY: SECRET_KEY, SEALPOST_DATA_DIR: restored };
+  const service = await startService({ env });
+  service.keys = old.keys;
+  return service;
+}
+
+export function checkIntegrity({ restored }: Places): unknown {
+  const sqlite = new Database(join(restored, "sealpost.db"));
+  const verdict = sqlite.query("PRAGMA integrity_check").get();
+  sqlite.close();
+  return verdict;
+}
+
+/** A number without labels among the service's metrics. */
+export async function gauge({ url }: Pick<Service, "url">, name: string): Promise<number> {
+  const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
+  const text = await (await fetch(`${url}/metrics`, { headers })).text();
+  return Number(new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1]);
+}

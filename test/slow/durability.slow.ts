@@ -1,0 +1,146 @@
+// time budget: 600 s
+/**
+ * Answers that wait for the replica, under the real Litestream: the machine is lost under load, its disk with
+ * it, and what was acknowledged is in what is restored elsewhere. On a machine that has no Litestream yet,
+ * building it takes most of the time.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { audit } from "../durability/audit.ts";
+import { settleBooks } from "../durability/books.ts";
+import {
+  Bucket,
+  checkIntegrity,
+  gauge,
+  makePlaces,
+  type Places,
+  restoreFrom,
+  startReplicated,
+  startRestored,
+} from "../durability/machine.ts";
+import { Publishers } from "../durability/publishers.ts";
+import { addEndpoint, clientOf, prepareLoad } from "../durability/setup.ts";
+import { buildLitestream, type Replicated } from "../kit/litestream.ts";
+import { startRecorder } from "../kit/recorder.ts";
+
+const REPLICA = { SEALPOST_DURABILITY: "replica" };
+const LOSSES = 4;
+
+let litestream = "";
+let bucket: Bucket;
+const home = mkdtempSync(join(tmpdir(), "sealpost-durability-"));
+
+beforeAll(async () => {
+  litestream = await buildLitestream();
+  bucket = await Bucket.start();
+}, 500_000);
+
+afterAll(async () => {
+  await bucket[Symbol.asyncDispose]();
+  rmSync(home, { recursive: true, force: true });
+});
+
+/** Loses a machine under load, and starts another one on what its replica gives back. */
+async function lose(places: Places, settings = REPLICA): Promise<{ acknowledged: number; broken: string[] }> {
+  await using recorder = await startRecorder();
+  await using replicated = await startReplicated(litestream, places, settings);
+  const { service } = replicated;
+  const publishers = new Publishers(await prepareLoad(service, recorder));
+  await publishers.whenAcknowledged(500);
+  await Bun.sleep(Math.random() * 1500);
+  expect(publishers.unanswered).toBeGreaterThan(0);
+  await replicated.loseMachine();
+  await publishers.abandon();
+  rmSync(service.dataDir, { recursive: true });
+
+  await restoreFrom(litestream, places, service);
+  expect(checkIntegrity(places)).toEqual({ integrity_check: "ok" });
+  const restoredAt = Date.now();
+  await using restored = await startRestored(places, service);
+  const broken = audit(await settleBooks(restored, recorder, publishers), [restoredAt]);
+  return { acknowledged: publishers.acknowledged.length, broken };
+}
+
+describe("a machine that is lost, with its disk", () => {
+  const kinds: [string, () => Places][] = [
+    ["a folder", () => makePlaces(home)],
+    ["a bucket", () => bucket.places(home)],
+  ];
+  const losses = kinds.flatMap(([kind, make]) =>
+    Array.from({ length: LOSSES }, (_, nth) => [nth + 1, kind, make] as const),
+  );
+  // Nothing that was acknowledged is missing, and no receiver has seen what the replica does not have.
+  test.each(losses)(
+    "loses nothing that was acknowledged, %i, by a replica in %s",
+    async (_, __, make) => {
+      const { acknowledged, broken } = await lose(make());
+      console.log(`${acknowledged} acknowledged`);
+      expect(broken).toEqual([]);
+    },
+    60_000,
+  );
+});
+
+test("with the disk alone some are lost: what is above can tell", async () => {
+  const { broken } = await lose(makePlaces(home), { SEALPOST_DURABILITY: "disk" });
+  expect(broken.join()).toContain("acknowledged and not in the log");
+}, 60_000);
+
+describe("without the replica", () => {
+  const publish = (replicated: Replicated, headers: Record<string, string> = {}) =>
+    clientOf(replicated.service).post("/v1/events", { type: "order.paid", data: {} }, headers);
+
+  test("503 is answered once Litestream is gone, and nothing is stored; the disk alone may be asked for", async () => {
+    await using recorder = await startRecorder();
+    await using replicated = await startReplicated(litestream, makePlaces(home), REPLICA);
+    const { service } = replicated;
+    await addEndpoint(service, recorder.url("/gone"));
+    const confirmed = await publish(replicated);
+    expect([confirmed.status, confirmed.headers.get("sealpost-durability")]).toEqual([202, "replica"]);
+    const orphans = replicated.killLitestream();
+    try {
+      while ((await publish(replicated)).status === 202) await Bun.sleep(10);
+      const accepted = await gauge(service, "sealpost_replica_confirmed_events_total");
+      const refused = await publish(replicated);
+      expect([refused.status, refused.json.code]).toEqual([503, "replica_unavailable"]);
+      expect(await gauge(service, "sealpost_replica_confirmed_events_total")).toBe(accepted);
+      expect((await publish(replicated, { "sealpost-durability": "disk" })).status).toBe(202);
+    } finally {
+      for (const pid of orphans) process.kill(pid, "SIGKILL");
+    }
+  }, 60_000);
+
+  test("a bucket that is away closes the door; what is on disk by then is delivered once it is back", async () => {
+    await using away = await Bucket.start();
+    await using recorder = await startRecorder();
+    const places = away.places(home);
+    await using replicated = await startReplicated(litestream, places, REPLICA);
+    const { service } = replicated;
+    await addEndpoint(service, recorder.url("/away"));
+    const client = clientOf(service);
+    const ask = () =>
+      client.post("/v1/events", { type: "order.paid", data: { token: "t" }, external_id: "o-1" });
+    await away.stop();
+    const reply = await ask();
+    expect([reply.status, reply.json.code]).toEqual([503, "replica_unavailable"]);
+    expect(reply.json.detail).toContain("may be delivered later");
+    expect((await client.get("/v1/events?external_id=o-1")).json.data).toHaveLength(1);
+    expect(await recorder.receipts()).toEqual([]);
+    // From now on nothing is stored.
+    const closed = await client.post("/v1/events", { type: "order.paid", data: {}, external_id: "o-2" });
+    expect([closed.status, closed.json.code]).toEqual([503, "replica_unavailable"]);
+    expect((await client.get("/v1/events?external_id=o-2")).json.data).toHaveLength(0);
+
+    await away.restart();
+    let again = await ask();
+    while (again.status !== 200) {
+      await Bun.sleep(100);
+      again = await ask();
+    }
+    expect(again.json["duplicate"]).toBe(true);
+    await recorder.received("/away", 1);
+    expect(await recorder.receipts()).toHaveLength(1);
+  }, 120_000);
+});
