@@ -245,21 +245,16 @@ export class Prepared {
       throw error;
     }
     let isDispatched = false;
-    const dispatch = () => {
-      isDispatched = true;
-      letGo();
-      const rest = this.#dispatch(written);
-      leaveRoom?.();
-      return { rest };
-    };
     const confirming = confirmations.confirm(written.accepted.length, async () => {
       await this.#moveBehindHandedOut(written.waiting);
-      return dispatch();
+      isDispatched = true;
+      letGo();
+      return { rest: this.#dispatch(written) };
     });
-    const { rest } = await confirming.catch((error: unknown) => {
-      // Nobody knows for how long it is held: the bodies are read again by then.
+    const { rest } = await confirming.finally(() => {
+      leaveRoom?.();
+      // Nobody knows for how long they are held: the bodies are read again by then.
       if (!isDispatched) for (const waiting of written.waiting) waiting.load = null;
-      throw error;
     });
     if (rest !== null) await rest;
     return made;
