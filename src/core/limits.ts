@@ -530,7 +530,7 @@ export const LIMITS = {
   attemptsInFlightMax: {
     value: 20_000,
     unit: "count",
-    why: "Over all endpoints, each until its outcome is on disk, with those that were given up while they connected: the kernel holds their sockets for two minutes, a resolver the question for a name, also of an address that is saved, for 25 s for each name server. The less is free, the less an account may have; the last 32nd is for accounts with nothing in flight: so the slow leave room.",
+    why: "Over all endpoints, a fifth as many over TLS (`tlsAttemptBytes`), each until its outcome is on disk, with those that were given up while they connected: the kernel holds their sockets for two minutes, a resolver the question for a name, also of an address that is saved, for 25 s for each name server. The less is free, the less an account may have; the last 32nd is for accounts with nothing in flight: so the slow leave room.",
   },
   handshakeBytesMax: {
     value: 16 * KIB,
@@ -540,7 +540,7 @@ export const LIMITS = {
   tlsAttemptBytes: {
     value: 16 * KIB,
     unit: "bytes",
-    why: "What TLS takes of `attemptsInFlightBytesMax` for an attempt: its buffers and the usual certificates. All accounts together have 4,096 such attempts in flight, one alone half, or three quarters where each is to another endpoint.",
+    why: "What TLS takes of `attemptsInFlightBytesMax` for an attempt: its buffers and the usual certificates. All accounts together have 4,096 such attempts in flight, one alone half, or three quarters where each is to another endpoint: 1,024 a second to receivers that take 2 s.",
   },
   attemptsInFlightBytesMax: {
     value: 64 * MIB,

@@ -7,6 +7,7 @@ import type { Data } from "../store/data.ts";
 import type { Endpoint } from "../core/model.ts";
 import type { Consumer, Erasure, Owned } from "../store/cleanup/erasures.ts";
 import { LABELS } from "../store/index/index.ts";
+import { overwriting } from "../store/secure-delete.ts";
 import type { DeletedSource } from "../store/resources/sources.ts";
 import type { HeldDelivery } from "../store/cleanup/removal.ts";
 import { lastWalked, NOT_WALKED, type Walked } from "../store/log/children.ts";
@@ -75,8 +76,9 @@ export class Eraser {
     const before = { ...consumer, last: store.keys.last };
     const accountId = this.parts.data.tenants.accountIdOf(consumer.projectId);
     while (erasures.hasOpen(before)) await this.#closing.run(accountId, () => this.#closeSome(before));
-    while (keptAnswers.hasChangesOf(consumer))
-      await this.#closing.run(accountId, () => this.#dropSomeAnswers(consumer));
+    // A slice that is not full was the last: links that go on with their changes hold nobody up.
+    for (let dropped = limit("sliceRows"); dropped >= limit("sliceRows"); )
+      await this.#closing.run(accountId, async () => (dropped = await this.#dropSomeAnswers(consumer)));
     let rest: Closed[] = [];
     const answer = await commit(() => {
       rest = [];
@@ -96,14 +98,14 @@ export class Eraser {
     await this.#rememberClosed([await store.writeFor(of.projectId, () => this.#closeSlice(of))]);
   }
 
-  async #dropSomeAnswers(consumer: Consumer): Promise<void> {
-    await this.parts.data.store.writeFor(consumer.projectId, () => this.#dropAnswers(consumer));
+  #dropSomeAnswers(consumer: Consumer): Promise<number> {
+    return this.parts.data.store.writeFor(consumer.projectId, () => this.#dropAnswers(consumer));
   }
 
-  /** Inside a write: a slice. They tell of what is closed by then, and whoever comes next asks anew. */
-  #dropAnswers(consumer: Consumer): void {
-    const { keptAnswers, removal } = this.parts.data;
-    removal.securely(() => keptAnswers.dropChangesOf(consumer));
+  /** Inside a write: a slice, and how many. They tell of what is closed by then; who comes next asks anew. */
+  #dropAnswers(consumer: Consumer): number {
+    const { keptAnswers, store } = this.parts.data;
+    return overwriting(store.sqlite, () => keptAnswers.dropChangesOf(consumer));
   }
 
   /** Inside a write: their actors cancel what waits, once it is remembered. */

@@ -1,5 +1,7 @@
 import { keyTime } from "../core/ids.ts";
+import { limit } from "../core/limits.ts";
 import type { Event } from "../core/model.ts";
+import { pagesOf } from "../store/cleanup/removal.ts";
 import type { Data } from "../store/data.ts";
 
 /** How a provider's delivery is recognised when it comes again. */
@@ -28,7 +30,7 @@ export class ProofSpent extends Error {}
  */
 export class KnownEvents {
   constructor(
-    private readonly data: Pick<Data, "dedup" | "events">,
+    private readonly data: Pick<Data, "dedup" | "events" | "store">,
     private readonly projectId: number,
     /** Of a single inbound event. */
     private readonly identity: Identity | null,
@@ -44,6 +46,29 @@ export class KnownEvents {
     const known = this.#findById(incoming);
     this.#requireFreshProof(incoming, known);
     return known;
+  }
+
+  /**
+   * Before the write of these: events that leave with their consumer give up their names, in slices, as each
+   * is rewritten whole. One that comes to leave after this does so in the write itself. Null: there are none.
+   */
+  freeNames(incoming: readonly Named[]): Promise<void> | null {
+    const { events } = this.data;
+    const leaving = incoming.flatMap(({ externalId }) =>
+      externalId === null ? [] : (events.findLeaving(this.projectId, externalId) ?? []),
+    );
+    return leaving.length === 0 ? null : this.#freeNamesOf(leaving);
+  }
+
+  async #freeNamesOf(leaving: number[]): Promise<void> {
+    const { events, store } = this.data;
+    while (leaving.length > 0) {
+      let weight = 0;
+      const isFull = (id: number) => (weight += 1 + pagesOf(events.bytesOf(id))) > limit("sliceRows");
+      const full = leaving.findIndex(isFull);
+      const slice = leaving.splice(0, full < 0 ? leaving.length : Math.max(1, full));
+      await store.writeFor(this.projectId, () => slice.forEach((id) => events.freeExternal(id)));
+    }
   }
 
   /** Inside a write: `eventId` is new, and known by its identity from now on. */

@@ -199,6 +199,8 @@ export class Prepared {
     durability: Durability = "disk",
   ): Promise<Made> {
     if (durability === "replica") this.parts.confirmations.requireReached();
+    const freed = this.#known.freeNames(this.incoming);
+    if (freed !== null) await freed;
     const rows = rowsOf(this.audiences);
     const leaveRoom = this.#mayFollow(rows) ? await this.spreader.waitForRoom(this.projectId, rows) : null;
     if (durability === "replica") return this.#commitToReplica(inTransaction, leaveRoom);

@@ -22,7 +22,7 @@ export interface CheckpointResult {
 }
 
 export interface Checkpointer {
-  /** Null where the disk has no room for it. */
+  /** Null where the disk has no room for it, or it did not cut the WAL as it was to. */
   run(): Promise<CheckpointResult | null>;
 }
 
@@ -34,7 +34,7 @@ const PASSES_MAX = 3;
 export class Checkpoints {
   #commits = 0;
   #running = false;
-  /** False where the latest one found none. */
+  /** False from one that found none until one that has cut the WAL. */
   #hadRoom = true;
 
   constructor(
@@ -87,10 +87,16 @@ export function openCheckpointer(path: string): { run(): CheckpointResult | null
 
 const NOTHING: CheckpointResult = { log: 0, checkpointed: 0 };
 
-/** Null on a full disk. `TRUNCATE` cuts the WAL once all of it is in the database; none waits for a lock. */
+/**
+ * Null on a full disk. `TRUNCATE` cuts the WAL once all of it is in the database; null where a reader keeps
+ * it from that, as neither waits for a lock.
+ */
 export function checkpoint(sqlite: Database, mode: "PASSIVE" | "TRUNCATE"): CheckpointResult | null {
   try {
-    return sqlite.query<CheckpointResult, []>(`PRAGMA wal_checkpoint(${mode})`).get() ?? NOTHING;
+    const result = sqlite
+      .query<CheckpointResult & { busy: number }, []>(`PRAGMA wal_checkpoint(${mode})`)
+      .get();
+    return mode === "TRUNCATE" && result?.busy !== 0 ? null : (result ?? NOTHING);
   } catch (error) {
     if (error instanceof SQLiteError && error.code === "SQLITE_FULL") return null;
     throw error;

@@ -154,9 +154,9 @@ export class KeptAnswers {
     return this.#anyOf.get(projectId, consumerId) !== null;
   }
 
-  /** Inside a write: removes a slice of these answers. */
-  dropChangesOf({ projectId, consumerId }: LinksOfConsumer): void {
-    this.#dropOf.run(projectId, consumerId, limit("sliceRows"));
+  /** Inside a write: removes a slice of these answers, and says how many. */
+  dropChangesOf({ projectId, consumerId }: LinksOfConsumer): number {
+    return this.#dropOf.run(projectId, consumerId, limit("sliceRows")).changes;
   }
 
   /** Removes a slice of what is past its day, by rows and by what they weigh; answers how many. */

@@ -156,7 +156,7 @@ export class Connection {
   }
 
   #opened(socket: Socket<Connection>): void {
-    // Above TLS it has been open for long.
+    // Of the half above TLS: `upgradeTLS` calls it at once.
     if (this.phase === "securing") return;
     this.#socket = socket;
     if (this.phase === "closed") return socket.terminate();

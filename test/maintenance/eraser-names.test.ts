@@ -2,7 +2,7 @@
  * From the 202 of an erasure on nothing of the consumer is found by what others call it: its events by their
  * `external_id`, the answers of its links by their Idempotency-Key. Here it runs only when it is told to.
  */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { limit } from "../../src/core/limits.ts";
 import { type Api, type EventRow, expectRefusal, type Page, startApi } from "../http/log-kit.ts";
 import { jobControlOf } from "../kit/job-control.ts";
@@ -70,6 +70,27 @@ describe("an external_id of an event that is being erased", () => {
     ]);
     const { data } = await api.get<Page<EventRow>>("/v1/events");
     expect(data.map(({ id }) => id).toSorted()).toEqual(again.map(({ id }) => id).toSorted());
+  });
+
+  test("of large events are given up in slices, before the write of what takes them", async () => {
+    const data = { text: "x".repeat(200_000) };
+    const events = Array.from({ length: 6 }, (_, n) => ({ type: "a.b", data, external_id: `large-${n}` }));
+    for (const event of events) await api.publish("a.b", { ...event, consumer_id: "ada" });
+    await erase("ada");
+    const { events: stored, store } = api.data;
+    const free = stored.freeExternal.bind(stored);
+    const commits: number[] = [];
+    using freed = spyOn(stored, "freeExternal").mockImplementation((id) => {
+      commits.push(store.commits);
+      free(id);
+    });
+    const small = events.map((event) => ({ ...event, data: {} }));
+    const { status, json } = await api.call("POST", "/v1/events/batch", { events: small });
+    expect([status, (json["data"] as { duplicate: boolean }[]).map(({ duplicate }) => duplicate)]).toEqual([
+      202,
+      events.map(() => false),
+    ]);
+    expect([freed.mock.calls.length, new Set(commits).size]).toEqual([6, 3]);
   });
 
   test("names the event that has it since, also to a second erasure", async () => {

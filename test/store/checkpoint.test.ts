@@ -1,3 +1,4 @@
+import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -124,6 +125,12 @@ describe.skipIf(!(await canMakeDisks()))("on a disk that the WAL has filled", ()
       for (let n = 0; n < 3; n++) await checkpoints.run();
       expect([sizes(), failure]).toEqual([[0, 8], null]);
       small.leave(10 * 1024);
+      // While somebody reads it, the WAL is copied and not cut.
+      const reader = new Database(full.path);
+      reader.exec("BEGIN; SELECT count(*) FROM t");
+      await checkpoints.run();
+      expect(sizes()).toEqual([8, 8]);
+      reader.close();
       await checkpoints.run();
       expect(sizes()).toEqual([8, 0]);
       await checkpoints.run();

@@ -93,7 +93,10 @@ export class DeliveryList {
     const { q } = filter;
     const { rows, next } = await readPage<Row>({
       ...this.#request(filter, ask),
-      load: (ids) => this.#read(this.#passing(filter, ids)),
+      load: (ids) => {
+        const passing = this.#passing(filter, ids);
+        return this.#read(q === null ? passing.slice(0, ask.count + 1) : passing);
+      },
       body: q === null ? null : searchOf(this.data.events, q, (row) => row.event_id),
     });
     return { rows: rows.map(toListed), next };

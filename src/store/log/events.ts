@@ -94,7 +94,8 @@ export class Events {
 
   /** Inside a write; `filtered`: who was left out, by `filteredText`. */
   insert(event: EventWithData, filtered: string | null = null): void {
-    if (event.externalId !== null) this.#freeExternal(event.projectId, event.externalId);
+    const leaving = event.externalId === null ? null : this.findLeaving(event.projectId, event.externalId);
+    if (leaving !== null) this.freeExternal(leaving);
     this.#insert.run(
       event.id,
       event.projectId,
@@ -152,9 +153,14 @@ export class Events {
     return found && found.leaves === 0 ? found.id : null;
   }
 
-  /** Inside a write: one that is being erased has the `external_id` no more. */
-  #freeExternal(projectId: number, externalId: string): void {
+  /** The event that has this `external_id` although it is being erased with its consumer. */
+  findLeaving(projectId: number, externalId: string): number | null {
     const found = this.#byExternal.get(projectId, externalId);
-    if (found && found.leaves === 1) overwriting(this.#sqlite, () => this.#dropExternal.run(found.id));
+    return found && found.leaves === 1 ? found.id : null;
+  }
+
+  /** Inside a write: takes its `external_id` from it. All of its row is written anew. */
+  freeExternal(id: number): void {
+    overwriting(this.#sqlite, () => this.#dropExternal.run(id));
   }
 }
