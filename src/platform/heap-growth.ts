@@ -6,7 +6,7 @@
 const NAME = "BUN_JSC_heapGrowthMaxIncrease";
 const VALUE = "1";
 
-/** Bun's types do not know it yet. */
+/** The types of Bun that are used here do not know it. */
 interface Executing {
   execve?(file: string, args: readonly string[], env: NodeJS.ProcessEnv): void;
 }
