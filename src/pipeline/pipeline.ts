@@ -248,10 +248,8 @@ export class Prepared {
     }
     let isDispatched = false;
     const confirming = confirmations.confirm(written.accepted.length, async () => {
-      await this.#moveBehindHandedOut(written.waiting);
       isDispatched = true;
-      letGo();
-      return { rest: this.#dispatch(written) };
+      return this.#dispatchConfirmed(written);
     });
     const { rest } = await confirming.finally(() => {
       leaveRoom?.();
@@ -262,12 +260,34 @@ export class Prepared {
     return made;
   }
 
-  /** Pollers were handed what came meanwhile, and acknowledge it by its position: these stand behind that. */
-  async #moveBehindHandedOut(written: readonly Waiting[]): Promise<void> {
-    const { endpoints, store, deliveries } = this.#data;
-    const polled = written.filter(({ endpointId }) => isPolled(endpoints.getAnyway(endpointId)?.kind ?? ""));
+  /**
+   * Whatever keeps the order is dispatched in this very turn, as the replica confirms in the order of the
+   * commits; what pollers fetch once it has its new place.
+   */
+  async #dispatchConfirmed(written: WrittenEvents): Promise<{ rest: Promise<unknown> | null }> {
+    const { endpoints } = this.#data;
+    const [pushed, polled] = [[] as Waiting[], [] as Waiting[]];
+    for (const one of written.waiting)
+      (isPolled(endpoints.getAnyway(one.endpointId)?.kind ?? "") ? polled : pushed).push(one);
+    this.parts.unconfirmed.letGo(pushed);
+    const rest = this.#dispatch(written, pushed);
+    await this.#dispatchPolled(polled);
+    return { rest };
+  }
+
+  /**
+   * Pollers were handed what came meanwhile, and acknowledge it by its position: these stand behind that.
+   * They are let go in the move itself: what stands behind them is not handed out before them.
+   */
+  async #dispatchPolled(polled: readonly Waiting[]): Promise<void> {
     if (polled.length === 0) return;
-    await store.writeFor(this.projectId, () => polled.forEach(({ id }) => deliveries.moveToEnd(id)), true);
+    const { store, deliveries } = this.#data;
+    const move = () => {
+      for (const { id } of polled) deliveries.moveToEnd(id);
+      this.parts.unconfirmed.letGo(polled);
+    };
+    await store.writeFor(this.projectId, move, true);
+    this.parts.outlet.dispatcher.dispatch(polled);
   }
 
   /** True where deliveries may follow their events: none of them is written until the project has room. */
@@ -298,9 +318,9 @@ export class Prepared {
    * After the fsync. Where deliveries are still to be written, and not too many to wait for: resolves when
    * they are.
    */
-  #dispatch({ accepted, waiting, fanouts }: WrittenEvents): Promise<unknown> | null {
+  #dispatch({ accepted, waiting, fanouts }: WrittenEvents, pushed = waiting): Promise<unknown> | null {
     this.#tellAccepted(accepted);
-    this.parts.outlet.dispatcher.dispatch(waiting);
+    this.parts.outlet.dispatcher.dispatch(pushed);
     if (fanouts.length === 0) return null;
     const areAwaited = isAwaited(rowsOf(fanouts));
     return Promise.all(fanouts.map((fanout) => this.spreader.add(fanout, areAwaited)));

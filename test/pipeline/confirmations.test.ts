@@ -1,10 +1,11 @@
 /**
  * Events that wait for the replica among events that do not, in any order: nothing of theirs is answered or
- * sent before the replica has them, and all of it is afterwards, once.
+ * sent before the replica has them, and all of it is afterwards, once, and in their order where that is kept.
  */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import fc from "fast-check";
 import { LIMITS } from "../../src/core/limits.ts";
+import { nextTurn } from "../../src/platform/turns.ts";
 import { type Api, startApi } from "../http/log-kit.ts";
 
 const usual = LIMITS.actorQueueMax.value;
@@ -14,7 +15,8 @@ const setQueueMax = (value: number) => ((LIMITS.actorQueueMax as { value: number
 beforeEach(() => setQueueMax(2));
 afterEach(() => setQueueMax(usual));
 
-type Step = "disk" | "replica" | "confirm" | "poll";
+/** `narrow`: after the replica, for the endpoint that keeps the order alone. */
+type Step = "disk" | "replica" | "narrow" | "confirm" | "poll";
 const PUSHED = ["ordered", "unordered"];
 
 /** What the receivers and a poller get of events that carry numbers. */
@@ -25,6 +27,10 @@ class Course {
   #pending: number[] = [];
   readonly #answers: Promise<unknown>[] = [];
   readonly #polled: number[] = [];
+  /** Numbers of the events that all endpoints take. */
+  readonly #wide: number[] = [];
+  /** Those that waited for the replica, as they come to the endpoint that keeps the order. */
+  readonly #inOrder: number[] = [];
   #count = 0;
   #asked = 0;
   #poll = { id: "", secret: "", cursor: "" };
@@ -35,12 +41,16 @@ class Course {
     const { api } = this;
     for (const name of PUSHED)
       api.receiver.at(name, ({ body }) => {
-        this.#requireConfirmed(JSON.parse(body.toString()).data.n as number, name);
+        const { n, waits } = JSON.parse(body.toString()).data as { n: number; waits: boolean };
+        this.#requireConfirmed(n, name);
+        if (name === "ordered" && waits) this.#inOrder.push(n);
         return new Response();
       });
+    const eventTypes = ["wide"];
     await api.endpoint({ url: api.receiver.url("ordered"), ordering: "fifo" });
-    await api.endpoint({ url: api.receiver.url("unordered"), maxConcurrency: 1 });
-    const made = await api.call("POST", "/v1/endpoints", { kind: "poll", config: {} });
+    await api.endpoint({ url: api.receiver.url("unordered"), maxConcurrency: 1, eventTypes });
+    const polled = { kind: "poll", config: {}, event_types: eventTypes };
+    const made = await api.call("POST", "/v1/endpoints", polled);
     Object.assign(this.#poll, { id: made.json["id"], secret: made.json["secret"] });
   }
 
@@ -53,22 +63,28 @@ class Course {
   async end(): Promise<void> {
     this.#confirm();
     await Promise.all(this.#answers);
-    for (const name of PUSHED) await this.api.receiver.arrived(name, this.#count);
+    const { receiver } = this.api;
+    await receiver.arrived("ordered", this.#count);
+    await receiver.arrived("unordered", this.#wide.length);
     let fetched = -1;
     while (fetched < this.#polled.length) {
       fetched = this.#polled.length;
       await this.#fetch();
     }
-    const numbers = Array.from({ length: this.#count }, (_, n) => n);
-    expect(this.#polled.toSorted((a, b) => a - b)).toEqual(numbers);
-    for (const name of PUSHED) expect(this.api.receiver.requests(name)).toHaveLength(this.#count);
+    expect(this.#polled.toSorted(byNumber)).toEqual(this.#wide);
+    expect(receiver.requests("ordered")).toHaveLength(this.#count);
+    expect(receiver.requests("unordered")).toHaveLength(this.#wide.length);
+    expect(this.#inOrder).toEqual(this.#inOrder.toSorted(byNumber));
   }
 
-  async #publish(durability: "disk" | "replica"): Promise<void> {
+  async #publish(step: "disk" | "replica" | "narrow"): Promise<void> {
     const n = this.#count++;
+    const durability = step === "disk" ? "disk" : "replica";
+    const event = { type: step === "narrow" ? "narrow" : "wide", data: { n, waits: step !== "disk" } };
+    if (step !== "narrow") this.#wide.push(n);
     const headers = { "sealpost-durability": durability };
     if (durability === "disk") this.#confirmed.add(n);
-    const answer = this.api.call("POST", "/v1/events", { type: "a.b", data: { n } }, "full", headers);
+    const answer = this.api.call("POST", "/v1/events", event, "full", headers);
     this.#answers.push(answer.then(() => this.#requireConfirmed(n, "the publisher")));
     if (durability === "disk") return void (await answer);
     await this.api.replica.asked(++this.#asked);
@@ -96,7 +112,9 @@ class Course {
   }
 }
 
-const steps = fc.array(fc.constantFrom<Step>("disk", "replica", "replica", "confirm", "poll"), {
+const byNumber = (a: number, b: number) => a - b;
+
+const steps = fc.array(fc.constantFrom<Step>("disk", "replica", "narrow", "confirm", "poll"), {
   minLength: 1,
   maxLength: 20,
 });
@@ -114,3 +132,40 @@ test("nothing of an event is seen before the replica has it, and all of it after
     { numRuns: 15 },
   );
 }, 60_000);
+
+test("a poll between the commit of an event's new place and its fsync gets it before what stands behind it", async () => {
+  await using api = await startApi();
+  const made = await api.call("POST", "/v1/endpoints", { kind: "poll", config: {} });
+  const publish = (name: string, durability: string) =>
+    api.call("POST", "/v1/events", { type: "a.b", data: { name } }, "full", {
+      "sealpost-durability": durability,
+    });
+  const poll = async (cursor = "") => {
+    const { json } = await api.call("GET", `/poll/${made.json["id"]}?limit=10${cursor}`, undefined, secret);
+    const page = json as unknown as { data: { body: string }[]; next_cursor: string };
+    const names = page.data.map(({ body }) => JSON.parse(body).data.name as string);
+    return { names, next: `&cursor=${page.next_cursor}` };
+  };
+  const secret = made.json["secret"] as string;
+  const confirmed = publish("replica", "replica");
+  await api.replica.asked();
+  const disk = Promise.withResolvers<void>();
+  api.diskWaitsFor = disk.promise;
+  const { store } = api.data;
+  const commits = store.commits;
+  let stored: Promise<unknown> = confirmed;
+  // Both are written in one transaction, the place first.
+  await store.holdCommits(async () => {
+    api.replica.confirm();
+    stored = publish("disk", "disk");
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
+  });
+  while (store.commits === commits) await nextTurn();
+  const first = poll();
+  await nextTurn();
+  disk.resolve();
+  await Promise.all([confirmed, stored]);
+  const { names, next } = await first;
+  const rest = await poll(next);
+  expect([...names, ...rest.names]).toEqual(["replica", "disk"]);
+});
