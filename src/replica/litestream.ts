@@ -11,7 +11,10 @@ const SYNC_SECONDS = 20;
 /** What Litestream answers at its pace socket, as far as it is read. */
 interface Answer {
   error?: string;
-  databases?: { path: string }[];
+  databases?: { path: string; status: string }[];
+  /** How far the database came, and the replica. */
+  txid?: number;
+  replicated_txid?: number;
 }
 
 /** Nobody listens at the control socket. */
@@ -41,7 +44,10 @@ export class Litestream {
   /** Resolves when all that was committed before the call is in the replica. */
   async sync(): Promise<void> {
     const body = { path: this.path, wait: true, timeout: SYNC_SECONDS };
-    await this.#call("POST", "/sync", body, (SYNC_SECONDS + 2) * 1000);
+    const { txid, replicated_txid } = await this.#call("POST", "/sync", body, (SYNC_SECONDS + 2) * 1000);
+    // Litestream uploads nothing then, and says that all is well.
+    if (txid !== undefined && replicated_txid !== undefined && replicated_txid > txid)
+      throw new StartError(`the replica is ahead of the database (${replicated_txid}, ${txid})`);
   }
 
   #call(method: "POST", path: string, body: object, withinMs: number): Promise<Answer> {

@@ -50,6 +50,7 @@ export interface ReplicaReport {
 export type ReplicaState = "held" | "written" | "late" | "gone" | "contested" | "stopped";
 
 const NOT_OURS = "nothing is uploaded from here any more";
+const UNREAD = "the replica's mark cannot be read";
 
 type Line = [level: "info" | "error", msg: string];
 
@@ -60,6 +61,12 @@ const LINES: Partial<Record<ReplicaState, Line>> = {
   gone: ["error", "Litestream is gone: what is accepted from now on is on this disk only"],
   contested: ["error", "another service writes to the replica: nothing is uploaded from here any more"],
 };
+
+/**
+ * What a look finds: the mark of this writer, or of one that is gone; somebody else's who may live; nothing,
+ * as it cannot be read.
+ */
+type Look = "ours" | "theirs" | "unread";
 
 /** Why nothing is confirmed in a state, as callers are told. */
 const OBSTACLES: Readonly<Record<ReplicaState, string | null>> = {
@@ -100,8 +107,10 @@ export class Replica {
   /** Whoever waits for the next upload that succeeds: the one that they shared has failed. */
   #unwritten: (() => void)[] = [];
   #markedAt = Number.NEGATIVE_INFINITY;
-  /** When the mark was looked at last. */
-  #seenAt = 0;
+  /** Since when the mark is known to be ours; a look that finds something else begins anew. */
+  #seenAt = Number.NEGATIVE_INFINITY;
+  /** False where the mark could never be read: a replica that cannot be marked is written to all the same. */
+  #wasRead = false;
   /** A mark of somebody else, and since when it has not changed. */
   #foreign: { text: string; since: number } | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -134,17 +143,21 @@ export class Replica {
       );
       return;
     }
-    const text = await this.#read(log);
+    const text = (await this.#read(log))?.text ?? null;
     if (text === null) return;
     const verdict = judge(readMark(text), own);
     if (verdict.may === "not") throw refusal(verdict.because);
     if (verdict.may === "write") return;
     log("info", "waiting to see whether another service writes to the replica", { ms: SILENCE_MS });
-    const until = monotonic() + SILENCE_MS;
-    while (monotonic() < until) {
+    const since = monotonic();
+    this.#foreign = { text, since };
+    for (let isOver = false; !isOver; ) {
       await new Promise((next) => setTimeout(next, SILENCE_LOOK_MS));
+      isOver = monotonic() - since >= SILENCE_MS;
       const later = await this.#read(log);
-      if (later !== null && later !== text) throw refusal(`another service writes to it (${whoOf(later)})`);
+      if (later === null && isOver) throw refusal("its mark cannot be read any more");
+      if (later !== null && later.text !== text)
+        throw refusal(`another service writes to it (${whoOf(later.text ?? "")})`);
     }
     log("warn", "the replica's last writer is silent: this one goes on in its place", { last: whoOf(text) });
   }
@@ -152,11 +165,11 @@ export class Replica {
   /** The start is good: from now on everything is uploaded, looked after and marked. */
   async begin(parts: ReplicaParts): Promise<void> {
     this.#own = { ...(await parts.begin()), writer: writerOf(this.dir) };
-    this.#syncedAt = this.#seenAt = parts.monotonic();
+    this.#syncedAt = parts.monotonic();
     this.#uploads = new Uploads(() => this.#upload(parts), parts.monotonic);
     await this.litestream.release();
     this.#enter("written", parts.log);
-    await this.#writeMark(parts, false);
+    await this.#writeMarkIfOurs(parts, false);
     this.#schedule(parts);
   }
 
@@ -186,14 +199,15 @@ export class Replica {
     if ((await this.#bring()) !== null) await new Promise<void>((goOn) => this.#unwritten.push(goOn));
   }
 
-  /** What is uploaded after this is Litestream's own last turn. */
+  /** What is uploaded after this is Litestream's own last turn, where nobody else may be the writer. */
   async stop(parts: ReplicaParts): Promise<void> {
     // What is under way may find another writer; then it schedules the next look.
     await this.#looking;
     clearTimeout(this.#timer);
-    if (this.#state === "contested") return;
-    this.#enter("stopped", parts.log);
-    await this.#writeMark(parts, true);
+    if (this.#isOver) return;
+    const isMarked = await this.#writeMarkIfOurs(parts, true);
+    if (!isMarked && (await this.#whyNot(parts)) !== null) await this.litestream.hold().catch(() => {});
+    if (!this.#isOver) this.#enter("stopped", parts.log);
   }
 
   get #isOver(): boolean {
@@ -223,14 +237,13 @@ export class Replica {
     else await this.#bring();
   }
 
-  /** One look: everything into the replica, then the mark. */
+  /** One look: the mark, everything into the replica, then the mark again, which is written. */
   async look(parts: ReplicaParts): Promise<void> {
-    if (this.#isOver) return;
+    this.#markedAt = parts.monotonic();
+    if (this.#isOver || (await this.#lookAtMark(parts)) === "theirs") return;
     const beat = await parts.beat().catch(() => null);
     if ((await this.#bring()) === null && beat !== null) this.#beat = beat;
-    this.#markedAt = parts.monotonic();
-    if (!(await this.#isOurs(parts))) return;
-    await this.#writeMark(parts, false);
+    if (!this.#isOver) await this.#writeMarkIfOurs(parts, false);
   }
 
   /** Resolves once an upload that begins now or later has ended. */
@@ -241,12 +254,8 @@ export class Replica {
 
   async #upload(parts: ReplicaParts): Promise<Failure> {
     const at = parts.monotonic();
-    // A process that stood still for so long may have a successor.
-    if (at - this.#seenAt >= SILENCE_MS && !(await this.#isOurs(parts))) return new Error(NOT_OURS);
-    const failure = await this.litestream.sync().then(
-      () => null,
-      (error: Error) => error,
-    );
+    // After it too: it may have taken longer than a successor waits.
+    const failure = (await this.#whyNot(parts)) ?? (await this.#sync()) ?? (await this.#whyNot(parts));
     this.#hasFailed = failure !== null;
     // The mark of another writer was found meanwhile.
     if (this.#isOver) return failure ?? new Error(NOT_OURS);
@@ -257,6 +266,22 @@ export class Replica {
     return failure;
   }
 
+  #sync(): Promise<Failure> {
+    return this.litestream.sync().then(
+      () => null,
+      (error: Error) => error,
+    );
+  }
+
+  /** Why nothing may be uploaded: a process that has not seen its mark for so long may have a successor. */
+  async #whyNot(parts: ReplicaParts): Promise<Failure> {
+    if (this.#isOver) return new Error(NOT_OURS);
+    if (parts.monotonic() - this.#seenAt < SILENCE_MS) return null;
+    const found = await this.#lookAtMark(parts);
+    if (found === "theirs") return new Error(NOT_OURS);
+    return found === "unread" && this.#wasRead ? new Error(UNREAD) : null;
+  }
+
   /** All that was committed at that instant is in the replica. */
   #onWritten(at: number, { log }: ReplicaParts): void {
     this.#syncedAt = at;
@@ -265,12 +290,19 @@ export class Replica {
     for (const goOn of this.#unwritten.splice(0)) goOn();
   }
 
-  /** False where the mark is somebody else's who lives. */
-  async #isOurs(parts: ReplicaParts): Promise<boolean> {
+  async #lookAtMark(parts: ReplicaParts): Promise<Look> {
     const own = this.#own;
-    this.#seenAt = parts.monotonic();
-    if (this.marks === null || own === null) return true;
-    const text = await this.#read(parts.log);
+    const at = parts.monotonic();
+    if (this.marks === null || own === null) return "ours";
+    const read = await this.#read(parts.log);
+    if (read === null) return "unread";
+    const isOurs = await this.#isOurs(read.text, own, parts);
+    this.#seenAt = isOurs ? at : Number.NEGATIVE_INFINITY;
+    return isOurs ? "ours" : "theirs";
+  }
+
+  /** False where the mark is somebody else's who may live. */
+  async #isOurs(text: string | null, own: Own, parts: ReplicaParts): Promise<boolean> {
     const mark = text === null ? null : readMark(text);
     if (mark === null || mark.writer === own.writer) {
       if (mark === null || mark.start <= own.start) return true;
@@ -286,18 +318,28 @@ export class Replica {
 
   /** The other one is the writer: what is uploaded from here as well would destroy both. */
   async #yield(mark: Mark, { log }: ReplicaParts): Promise<false> {
-    this.#enter("contested", log, { host: mark.host, start: mark.start });
+    if (!this.#isOver) this.#enter("contested", log, { host: mark.host, start: mark.start });
     await this.litestream.hold().catch(() => {});
     return false;
   }
 
-  async #read(log: ReplicaParts["log"]): Promise<string | null> {
+  /** Null where it cannot be read. */
+  async #read(log: ReplicaParts["log"]): Promise<{ text: string | null } | null> {
     try {
-      return (await this.marks?.read()) ?? null;
+      const text = (await this.marks?.read()) ?? null;
+      this.#wasRead = true;
+      return { text };
     } catch (error) {
       this.#tellMarkFailure(error, log);
       return null;
     }
+  }
+
+  /** What cannot be read is not written over: it may be somebody else's. */
+  async #writeMarkIfOurs(parts: ReplicaParts, ended: boolean): Promise<boolean> {
+    if ((await this.#lookAtMark(parts)) !== "ours") return false;
+    await this.#writeMark(parts, ended);
+    return true;
   }
 
   async #writeMark({ now, log }: ReplicaParts, ended: boolean): Promise<void> {

@@ -22,6 +22,8 @@ class FakeLitestream {
   failure: string | null = null;
   /** What an upload waits for. */
   upload: Promise<unknown> | null = null;
+  /** How far the database came, and the replica. */
+  txids = { txid: 1, replicated_txid: 1 };
   #onAsked: (() => void)[] = [];
   #server: Bun.Server<undefined> | null = null;
 
@@ -36,7 +38,7 @@ class FakeLitestream {
         for (const tell of this.#onAsked.splice(0)) tell();
         if (pathname === "/sync") await this.upload;
         if (this.failure !== null) return Response.json({ error: this.failure }, { status: 500 });
-        return Response.json({ databases: [{ path: database, status: "replicating" }] });
+        return Response.json({ databases: [{ path: database, status: "replicating" }], ...this.txids });
       },
     });
   }
@@ -94,6 +96,20 @@ afterEach(async () => {
   await control.die();
   rmSync(home, { recursive: true });
 });
+
+/** As another service does that goes on in this one's place. */
+const takeOver = () =>
+  writeFileSync(markPath(), JSON.stringify({ ...mark(), writer: "other", start: 2, at: "now" }));
+/** From now on the mark cannot be read. Answers what ends that. */
+function breakMark(): () => void {
+  const text = readFileSync(markPath(), "utf8");
+  rmSync(markPath());
+  mkdirSync(markPath());
+  return () => {
+    rmSync(markPath(), { recursive: true });
+    writeFileSync(markPath(), text);
+  };
+}
 
 const markPath = () => join(home, "replica/sealpost-writer.json");
 const mark = () => readMark(readFileSync(markPath(), "utf8"));
@@ -163,6 +179,20 @@ describe("a start", () => {
     expect(replica.report(writer.time).isMarked).toBe(false);
   });
 
+  test("takes no silence for one where the mark can be read no more", async () => {
+    const { replica, writer } = await begin();
+    await replica.stop(writer.parts);
+    await control.die();
+    writeFileSync(markPath(), JSON.stringify({ ...mark(), writer: "other", ended: false }));
+    const next = new Writer();
+    next.identity = { installation: "db", start: 1, beat: 30 };
+    next.parts.monotonic = () => {
+      if (next.time === 0) breakMark();
+      return (next.time += 10_000);
+    };
+    await expect(begin(next)).rejects.toThrow(/mark cannot be read/);
+  });
+
   test("says where this kind of replica cannot be marked", async () => {
     env = { LITESTREAM_REPLICA_URL: "gs://bucket/path" };
     const { writer } = await begin();
@@ -226,14 +256,37 @@ describe("while it runs", () => {
 
   test("another writer that is found is told, the upload stops, and its mark stays", async () => {
     const { replica, writer } = await begin();
-    const other = { ...mark(), writer: "other", start: 2, at: "now" };
-    writeFileSync(markPath(), JSON.stringify(other));
+    takeOver();
+    const other = mark();
     await replica.look(writer.parts);
+    expect(control.uploads).toBe(0);
     expect(replica.report(writer.time).state).toBe("contested");
     expect(writer.lines).toEqual([expect.stringContaining("error another service writes to the replica")]);
     expect(control.asked.at(-1)).toBe("/stop");
     await replica.stop(writer.parts);
-    expect(JSON.parse(readFileSync(markPath(), "utf8"))).toEqual(other);
+    expect(mark()).toEqual(other);
+  });
+
+  test("another writer's mark stays where this one stops and has not seen it yet", async () => {
+    const { replica, writer } = await begin();
+    takeOver();
+    const other = mark();
+    await replica.stop(writer.parts);
+    expect(mark()).toEqual(other);
+    expect([replica.report(writer.time).state, control.asked.at(-1)]).toEqual(["contested", "/stop"]);
+  });
+
+  test("another writer's mark stays where it is written while an upload runs", async () => {
+    const { replica, writer } = await begin();
+    const end = Promise.withResolvers<void>();
+    control.upload = end.promise;
+    const looked = replica.look(writer.parts);
+    await control.heard("/sync", 1);
+    takeOver();
+    const other = mark();
+    end.resolve();
+    await looked;
+    expect(mark()).toEqual(other);
   });
 });
 
@@ -293,7 +346,7 @@ describe("what the replica confirms", () => {
   test("is nothing where the process stood still and another one writes by now", async () => {
     const { replica, writer } = await begin();
     await replica.look(writer.parts);
-    writeFileSync(markPath(), JSON.stringify({ ...mark(), writer: "other", start: 2, at: "now" }));
+    takeOver();
     writer.time += 15_000;
     const before = control.uploads;
     let isConfirmed = false;
@@ -302,6 +355,66 @@ describe("what the replica confirms", () => {
     expect([isConfirmed, control.uploads]).toEqual([false, before]);
     expect(replica.obstacle(writer.time)).toContain("Another service");
   });
+});
+
+describe("a store that was lost for as long as a successor waits", () => {
+  test("and is another's by then confirms nothing when it is back", async () => {
+    const { replica, writer } = await begin();
+    await replica.look(writer.parts);
+    const heal = breakMark();
+    control.failure = "no route to the bucket";
+    for (let look = 0; look < 4; look++) {
+      writer.time += 5000;
+      await replica.look(writer.parts);
+    }
+    heal();
+    control.failure = null;
+    takeOver();
+    const before = control.uploads;
+    let isConfirmed = false;
+    void replica.untilWritten().then(() => (isConfirmed = true));
+    await control.heard("/stop", 2);
+    expect([isConfirmed, control.uploads]).toEqual([false, before]);
+    expect(replica.obstacle(writer.time)).toContain("Another service");
+  });
+
+  test("is not uploaded to while its mark cannot be read, and is again once it can", async () => {
+    const { replica, writer } = await begin();
+    await replica.look(writer.parts);
+    const heal = breakMark();
+    writer.time += 15_000;
+    const before = control.uploads;
+    await replica.look(writer.parts);
+    expect(control.uploads).toBe(before);
+    expect(replica.obstacle(writer.time)).toContain("failed");
+    heal();
+    await replica.look(writer.parts);
+    expect(control.uploads).toBe(before + 1);
+    expect(replica.obstacle(writer.time)).toBeNull();
+  });
+
+  test("confirms nothing by an upload that began before and ends after", async () => {
+    const { replica, writer } = await begin();
+    await replica.look(writer.parts);
+    const end = Promise.withResolvers<void>();
+    control.upload = end.promise;
+    const before = control.uploads;
+    let isConfirmed = false;
+    void replica.untilWritten().then(() => (isConfirmed = true));
+    await control.heard("/sync", before + 1);
+    takeOver();
+    writer.time += 15_000;
+    end.resolve();
+    await control.heard("/stop", 2);
+    expect(isConfirmed).toBe(false);
+  });
+});
+
+test("a replica that is ahead of the database confirms nothing: Litestream has uploaded nothing", async () => {
+  const { replica, writer } = await begin();
+  control.txids = { txid: 5, replicated_txid: 7 };
+  await replica.look(writer.parts);
+  expect(replica.obstacle(writer.time)).toContain("failed");
 });
 
 describe("every event in every state", () => {
@@ -334,7 +447,7 @@ describe("every event in every state", () => {
       await look(stage);
     },
     async "another writer's mark"(stage: Stage) {
-      writeFileSync(markPath(), JSON.stringify({ ...mark(), writer: "other", start: 2, at: "now" }));
+      takeOver();
       await look(stage);
     },
     stop: ({ replica, writer }: Stage) => replica.stop(writer.parts),
