@@ -7,6 +7,9 @@ const SOCKET_FILE = "litestream.sock";
 
 const CALL_MS = 3000;
 const SYNC_SECONDS = 20;
+/** Litestream ends a database with an upload, for which it has no time then. */
+const NO_TIME = -1;
+const STOPPED = "stopped";
 
 /** What Litestream answers at its pace socket, as far as it is read. */
 interface Answer {
@@ -32,9 +35,15 @@ export class Litestream {
     private readonly path: string,
   ) {}
 
-  /** Nothing of the database is uploaded from now on. */
+  /** Nothing of the database is uploaded from now on: what is not in the replica yet stays on this disk. */
   async hold(): Promise<void> {
-    await this.#call("POST", "/stop", { path: this.path, timeout: 2 }, CALL_MS);
+    try {
+      await this.#call("POST", "/stop", { path: this.path, timeout: NO_TIME }, CALL_MS);
+    } catch (error) {
+      // The upload has failed, as it should, and that is told; the database is closed all the same.
+      const { databases = [] } = await call(this.socket, "/list", {}, CALL_MS);
+      if (databases.find(({ path }) => path === this.path)?.status !== STOPPED) throw error;
+    }
   }
 
   async release(): Promise<void> {

@@ -204,9 +204,10 @@ export class Replica {
     // What is under way may find another writer; then it schedules the next look.
     await this.#looking;
     clearTimeout(this.#timer);
+    if (this.#state === "contested") return this.#holdForGood();
     if (this.#isOver) return;
     const isMarked = await this.#writeMarkIfOurs(parts, true);
-    if (!isMarked && (await this.#whyNot(parts)) !== null) await this.litestream.hold().catch(() => {});
+    if (!isMarked && (await this.#whyNot(parts)) !== null) await this.#holdForGood();
     if (!this.#isOver) this.#enter("stopped", parts.log);
   }
 
@@ -319,8 +320,12 @@ export class Replica {
   /** The other one is the writer: what is uploaded from here as well would destroy both. */
   async #yield(mark: Mark, { log }: ReplicaParts): Promise<false> {
     if (!this.#isOver) this.#enter("contested", log, { host: mark.host, start: mark.start });
-    await this.litestream.hold().catch(() => {});
+    await this.#holdForGood();
     return false;
+  }
+
+  async #holdForGood(): Promise<void> {
+    await this.litestream.hold().catch(() => {});
   }
 
   /** Null where it cannot be read. */

@@ -52,6 +52,14 @@ export class Replicated implements AsyncDisposable {
     return children;
   }
 
+  /** The service stands still, and Litestream does not. Answers what ends that. */
+  freeze(): () => void {
+    const children = childrenOf(this.service.pid);
+    const send = (signal: "SIGSTOP" | "SIGCONT") => children.forEach((pid) => process.kill(pid, signal));
+    send("SIGSTOP");
+    return () => send("SIGCONT");
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.loseMachine();
     await this.service.close();

@@ -25,6 +25,9 @@ class FakeLitestream {
   /** How far the database came, and the replica. */
   txids = { txid: 1, replicated_txid: 1 };
   #onAsked: (() => void)[] = [];
+  #isOpen = true;
+  /** Nothing was asked of the database yet: its end uploads nothing. */
+  #isFresh = true;
   #server: Bun.Server<undefined> | null = null;
 
   constructor(private readonly path: string) {}
@@ -32,15 +35,32 @@ class FakeLitestream {
   listen(database: string): void {
     this.#server = Bun.serve({
       unix: this.path,
-      fetch: async ({ url }) => {
-        const { pathname } = new URL(url);
+      fetch: async (request) => {
+        const { pathname } = new URL(request.url);
         this.asked.push(pathname);
         for (const tell of this.#onAsked.splice(0)) tell();
+        if (pathname === "/stop") return this.#stop((await request.json()) as { timeout: number });
+        if (pathname === "/start") this.#isOpen = true;
+        if (pathname === "/sync") this.#isFresh = false;
         if (pathname === "/sync") await this.upload;
         if (this.failure !== null) return Response.json({ error: this.failure }, { status: 500 });
-        return Response.json({ databases: [{ path: database, status: "replicating" }], ...this.txids });
+        return Response.json({ databases: [{ path: database, status: this.#status }], ...this.txids });
       },
     });
+  }
+
+  get #status(): string {
+    return this.#isOpen ? "replicating" : "stopped";
+  }
+
+  /** As Litestream's own: it uploads first, within that time, and has stopped where that fails. */
+  #stop({ timeout }: { timeout: number }): Response {
+    const ends = this.#isOpen && !this.#isFresh;
+    this.#isOpen = false;
+    if (ends && timeout < 0)
+      return Response.json({ error: "close database: deadline exceeded" }, { status: 500 });
+    if (ends) this.asked.push("/sync");
+    return Response.json({ status: "stopped" });
   }
 
   get uploads(): number {
@@ -57,6 +77,7 @@ class FakeLitestream {
   }
 
   async die(): Promise<void> {
+    this.#isOpen = this.#isFresh = true;
     await this.#server?.stop(true);
     rmSync(this.path, { force: true });
   }
@@ -355,6 +376,16 @@ describe("what the replica confirms", () => {
     expect([isConfirmed, control.uploads]).toEqual([false, before]);
     expect(replica.obstacle(writer.time)).toContain("Another service");
   });
+});
+
+test("a database that is another's by now is stopped without an upload", async () => {
+  const { replica, writer } = await begin();
+  await replica.look(writer.parts);
+  takeOver();
+  const before = control.uploads;
+  await replica.look(writer.parts);
+  expect(control.asked.slice(-2)).toEqual(["/stop", "/list"]);
+  expect(control.uploads).toBe(before);
 });
 
 describe("a store that was lost for as long as a successor waits", () => {

@@ -6,7 +6,15 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import operating from "../../src/docs/operating.md" with { type: "text" };
@@ -215,6 +223,32 @@ describe("a second writer", () => {
     expect(await gauge(service, "sealpost_replica_contested")).toBe(1);
   }, 60_000);
 });
+
+test("a service that stood still while another one took over uploads nothing, nor does its Litestream", async () => {
+  const places = makePlaces();
+  await using replicated = await startReplicated(places);
+  const { service } = replicated;
+  await replicateNow(service);
+  const goOn = replicated.freeze();
+  // As what was committed and not uploaded yet.
+  const sqlite = new Database(join(service.dataDir, "sealpost.db"));
+  sqlite.run("UPDATE account SET name = name || '!'");
+  sqlite.close();
+  const uploaded = () => readdirSync(join(places.replica, "ltx/0")).toSorted();
+  const before = uploaded();
+  // As long as a successor waits before it goes on in its place.
+  await Bun.sleep(15_000);
+  const path = join(places.replica, MARK_FILE);
+  const mark = JSON.parse(readFileSync(path, "utf8")) as { start: number };
+  writeFileSync(path, JSON.stringify({ ...mark, writer: "other", start: mark.start + 1, at: "later" }));
+  goOn();
+  const unix = join(service.dataDir, "litestream.sock");
+  const list = async () => (await fetch("http://litestream/list", { unix })).text();
+  while (!(await list()).includes('"stopped"')) await Bun.sleep(50);
+  expect(uploaded()).toEqual(before);
+  expect(await service.stop()).toBe(0);
+  expect(uploaded()).toEqual(before);
+}, 60_000);
 
 describe("a replica in a bucket", () => {
   test("is marked there, refuses a second writer, and is taken over where the first has ended", async () => {
