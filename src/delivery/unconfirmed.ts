@@ -7,8 +7,8 @@ import type { Waiting } from "../core/waiting.ts";
 export class Unconfirmed {
   readonly #ids = new Set<number>();
 
-  get ids(): ReadonlySet<number> {
-    return this.#ids;
+  has(id: number): boolean {
+    return this.#ids.has(id);
   }
 
   hold(written: readonly Waiting[]): void {
@@ -20,11 +20,15 @@ export class Unconfirmed {
     for (const { id } of written) this.#ids.delete(id);
   }
 
-  /** The first `count` of what `read` gives, without those that are held. */
+  /**
+   * The first `count` of what `read` gives, without those that are held. Most often none of these is among
+   * them, however many are held elsewhere.
+   */
   leftOut<Row extends { id: number }>(count: number, read: (count: number) => Row[]): Row[] {
-    if (this.#ids.size === 0) return read(count);
-    return read(count + this.#ids.size)
-      .filter(({ id }) => !this.#ids.has(id))
-      .slice(0, count);
+    for (let most = count; ; most *= 2) {
+      const rows = read(most);
+      const free = this.#ids.size === 0 ? rows : rows.filter(({ id }) => !this.#ids.has(id));
+      if (free.length >= count || rows.length < most) return free.slice(0, count);
+    }
   }
 }

@@ -162,8 +162,10 @@ export class Poller {
   }
 
   #handedOut(endpointId: number, position: number, count: number): HandedOut[] {
-    const { ids } = this.actors.unconfirmed;
-    return this.data.deliveries.handedOutUpTo(endpointId, position, count, ids);
+    const { unconfirmed } = this.actors;
+    return this.data.deliveries.handedOutUpTo(endpointId, position, count, (most, read) =>
+      unconfirmed.leftOut(most, read),
+    );
   }
 
   /** Inside a write: how many were acknowledged. */

@@ -28,9 +28,10 @@ import type { WaitingEvents } from "./waiting-events.ts";
 import type { Store } from "../store.ts";
 import { endingOf, type Tally, type Wait, waitOf } from "../counts/tally.ts";
 
-/** A delivery that a poller has and did not acknowledge yet. */
-const NONE: ReadonlySet<number> = new Set();
+/** The first so many of what a read gives, or of those among them that may be seen. */
+type FirstOf = <Row extends { id: number }>(count: number, read: (count: number) => Row[]) => Row[];
 
+/** A delivery that a poller has and did not acknowledge yet. */
 export interface HandedOut {
   id: number;
   attemptCount: number;
@@ -308,17 +309,16 @@ export class Deliveries {
 
   /**
    * The first deliveries that a poller was handed, up to a position. They stand before all others
-   * (`queueOrderFor`) but those that are `held`, so that a position far behind them costs no look at what
-   * waits.
+   * (`queueOrderFor`) but those that `firstOf` leaves out, so that a position far behind them costs no look at
+   * what waits.
    */
   handedOutUpTo(
     endpointId: number,
     position: number,
     count: number,
-    held: ReadonlySet<number> = NONE,
+    firstOf: FirstOf = (most, read) => read(most),
   ): HandedOut[] {
-    const rows = this.#statements.firstUpTo.all(endpointId, position, count + held.size);
-    const first = rows.filter(({ id }) => !held.has(id)).slice(0, count);
+    const first = firstOf(count, (most) => this.#statements.firstUpTo.all(endpointId, position, most));
     const others = first.findIndex(({ step }) => step === 0);
     return others < 0 ? first : first.slice(0, others);
   }
