@@ -1,21 +1,25 @@
 import type { Waiting } from "../core/waiting.ts";
 
 /**
- * Deliveries on disk whose events the replica has not confirmed yet. They come to their actors once it has;
- * those that wait in the database, parked or for a poller, are not fetched from it until then.
+ * Events on disk that the replica has not confirmed yet, and their deliveries. They come to their actors once
+ * it has; those that wait in the database, parked or for a poller, are not fetched from it until then.
  */
 export class Unconfirmed {
+  readonly #events = new Set<number>();
   readonly #ids = new Set<number>();
 
-  has(id: number): boolean {
-    return this.#ids.has(id);
+  /** True for an event that is not to be sent by hand either. */
+  hasEvent(eventId: number): boolean {
+    return this.#events.has(eventId);
   }
 
-  hold(written: readonly Waiting[]): void {
+  hold(events: readonly number[], written: readonly Waiting[]): void {
+    for (const id of events) this.#events.add(id);
     for (const { id, queueOrder } of written) if (queueOrder !== null) this.#ids.add(id);
   }
 
-  letGo(written: readonly Waiting[]): void {
+  letGo(events: readonly number[], written: readonly Waiting[]): void {
+    for (const id of events) this.#events.delete(id);
     if (this.#ids.size === 0) return;
     for (const { id } of written) this.#ids.delete(id);
   }

@@ -24,9 +24,9 @@ export interface Outlet {
   };
 }
 
-/** Deliveries on disk whose events the replica has not confirmed: `Unconfirmed` of src/delivery is it. */
+/** Events on disk that the replica has not confirmed: `Unconfirmed` of src/delivery is it. */
 export interface Held {
   /** Inside a write: they are not fetched from the database until they are let go. */
-  hold(written: readonly Waiting[]): void;
-  letGo(written: readonly Waiting[]): void;
+  hold(events: readonly number[], written: readonly Waiting[]): void;
+  letGo(events: readonly number[], written: readonly Waiting[]): void;
 }

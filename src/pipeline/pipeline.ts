@@ -153,6 +153,10 @@ class WrittenEvents {
   readonly lists = new Map<Followers, FanoutList>();
   /** How many deliveries may still be written with their events. */
   room = limit("fanoutAtOnceMax");
+
+  get newEvents(): number[] {
+    return this.accepted.flatMap(({ event, duplicate }) => (duplicate ? [] : event.id));
+  }
 }
 
 /** Events of one project with their audiences: written in the caller's transaction, then dispatched. */
@@ -232,13 +236,13 @@ export class Prepared {
   ): Promise<Made> {
     const { unconfirmed, confirmations } = this.parts;
     let written = new WrittenEvents();
-    const letGo = () => unconfirmed.letGo(written.waiting);
+    const letGo = () => unconfirmed.letGo(written.newEvents, written.waiting);
     let made: Made;
     try {
       made = await inTransaction(() => {
         letGo();
         written = this.#write();
-        unconfirmed.hold(written.waiting);
+        unconfirmed.hold(written.newEvents, written.waiting);
         return written.accepted;
       });
     } catch (error) {
@@ -269,7 +273,7 @@ export class Prepared {
     const [pushed, polled] = [[] as Waiting[], [] as Waiting[]];
     for (const one of written.waiting)
       (isPolled(endpoints.getAnyway(one.endpointId)?.kind ?? "") ? polled : pushed).push(one);
-    this.parts.unconfirmed.letGo(pushed);
+    this.parts.unconfirmed.letGo(written.newEvents, pushed);
     const rest = this.#dispatch(written, pushed);
     await this.#dispatchPolled(polled);
     return { rest };
@@ -284,7 +288,7 @@ export class Prepared {
     const { store, deliveries } = this.#data;
     const move = () => {
       for (const { id } of polled) deliveries.moveToEnd(id);
-      this.parts.unconfirmed.letGo(polled);
+      this.parts.unconfirmed.letGo([], polled);
     };
     await store.writeFor(this.projectId, move, true);
     this.parts.outlet.dispatcher.dispatch(polled);

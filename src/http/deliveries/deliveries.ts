@@ -11,6 +11,7 @@ import { deliveryCountsRoute } from "./counts.ts";
 import { Exports } from "./export.ts";
 import { deliveryFilterQuery, readDeliveryFilter, textQuery } from "./filter.ts";
 import { deliveryExample, deliveryOf, deliveryShape } from "./shape.ts";
+import { requireConfirmed } from "../events/durability.ts";
 import { BODY_GONE } from "../events/shape.ts";
 import { findDelivery } from "../shared/lookups.ts";
 import {
@@ -204,7 +205,7 @@ function retryDelivery(services: RetryNeeds): AnyRoute {
     refuses: {
       plan_limit_reached: "It was never attempted, and the plan's deliveries for this month are used up.",
       conflict:
-        "An attempt of it is under way, or there are very many; its endpoint is disabled, deleted or polled; or its body is gone.",
+        "An attempt of it is under way, or there are very many; its endpoint is disabled, deleted or polled; its body is gone; or the replica does not have its event yet, which was published so that it waits for that.",
     },
     async handle(context) {
       const { caller, params } = context;
@@ -215,6 +216,7 @@ function retryDelivery(services: RetryNeeds): AnyRoute {
       const delivery = findDelivery(services, caller, params.id);
       if (!services.store.writable) throw unavailable("The service cannot write at the moment.");
       if (!services.bodyRetention.has("bodies", delivery.eventId)) throw new Problem("conflict", BODY_GONE);
+      requireConfirmed(services, delivery.eventId);
       requireFewAttempts(delivery);
       if (Retries.needsPlace(delivery)) requirePlaces(services, caller);
       context.requireCaller();

@@ -1,4 +1,4 @@
-import { invalid } from "../../core/errors.ts";
+import { invalid, Problem } from "../../core/errors.ts";
 import { DURABILITIES, type Durability } from "../../core/model.ts";
 import type { Answer } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
@@ -12,6 +12,14 @@ export function durabilityOf({ durability }: Needs<"durability">, { headers }: R
   const asked = DURABILITIES.find((known) => known === text);
   if (asked !== undefined) return asked;
   throw invalid(HEADER, `Expected one of ${DURABILITIES.join(", ")}.`);
+}
+
+const UNCONFIRMED =
+  "The replica does not have this event yet, which was published so that it waits for that: nothing is sent before.";
+
+/** Before an event is sent by hand. Throws 409. */
+export function requireConfirmed({ actors }: Needs<"actors">, eventId: number): void {
+  if (actors.unconfirmed.hasEvent(eventId)) throw new Problem("conflict", UNCONFIRMED);
 }
 
 /** A confirmed answer says so: a service that does not know the header would answer without it. */

@@ -13,6 +13,7 @@ import { commitChange } from "../framework/commit.ts";
 import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from "../deliveries/shape.ts";
 import { REPLAYS_RUNNING, requireReplayRoom } from "../shared/room.ts";
 import { replayShape } from "../replays/shape.ts";
+import { requireConfirmed } from "./durability.ts";
 import { BODY_GONE } from "./shape.ts";
 import { requireFewAdded, STILL_ON_ITS_WAY, STILL_SPREADING, WideReplay } from "./wide-replay.ts";
 import { belongsTo, findEvent, seenEndpoint, visibleEndpoints } from "../shared/lookups.ts";
@@ -95,13 +96,14 @@ function replayEvent(services: ReplayNeeds): AnyRoute {
       plan_limit_reached: PLAN_LIMIT,
       rate_limited: `${REPLAYS_RUNNING} To no more than ${limit("eventRowsMax")} endpoints it is always sent.`,
       conflict:
-        "The endpoint is disabled: replay once it is enabled. Or the event's body is no longer kept, or it is still on its way to some of these endpoints for the first time, or it has all the deliveries that replays may add, or a bulk replay of it is running that adds some.",
+        "The endpoint is disabled: replay once it is enabled. Or the event's body is no longer kept, or it is still on its way to some of these endpoints for the first time, or it has all the deliveries that replays may add, a bulk replay of it is running that adds some, or the replica does not have it yet, which it was published to wait for.",
     },
     async handle(context) {
       const { caller, params, body } = context;
       // Without its data: it may wait in the line of long works.
       const event = findEvent(services, caller, params.id);
       if (!services.bodyRetention.has("bodies", event.id)) throw new Problem("conflict", BODY_GONE);
+      requireConfirmed(services, event.id);
       if (!body.endpoint_ids && widthOf(services, caller, event) > limit("eventRowsMax")) {
         requireReplayRoom(services, caller);
         await context.beginWork();

@@ -309,8 +309,8 @@ export class Deliveries {
 
   /**
    * The first deliveries that a poller was handed, up to a position. They stand before all others
-   * (`queueOrderFor`) but those that `firstOf` leaves out, so that a position far behind them costs no look at
-   * what waits.
+   * (`queueOrderFor`) but those that `firstOf` leaves out, so that a position far behind them costs no look
+   * at what waits.
    */
   handedOutUpTo(
     endpointId: number,

@@ -55,6 +55,28 @@ describe("an answer after the replica has it", () => {
     expect([replica.confirmed, replica.refused]).toEqual([1, []]);
   });
 
+  test("is not gone before by hand: a replay and a retry are refused until the replica has it", async () => {
+    await using api = await startApi();
+    const { receiver, replica } = api;
+    await api.endpoint({ url: receiver.url("by-hand") });
+    const answer = post(api, { type: "order.paid", data: {} });
+    await replica.asked();
+    const [event] = await eventsOf(api, "order.paid");
+    const list = await api.get<Page<{ id: string }>>(`/v1/deliveries?event_id=${event?.id}`);
+    const [delivery] = list.data;
+    const ways = [`/v1/events/${event?.id}/replay`, `/v1/deliveries/${delivery?.id}/retry`];
+    for (const way of ways) {
+      const refused = await api.call("POST", way, {});
+      expectRefusal(refused, 409, "conflict");
+      expect(refused.json["detail"]).toContain("does not have this event yet");
+    }
+    expect(receiver.requests("by-hand")).toHaveLength(0);
+    await confirmed(replica, answer);
+    await receiver.arrived("by-hand");
+    expect((await api.call("POST", `/v1/events/${event?.id}/replay`, {})).status).toBe(202);
+    await receiver.arrived("by-hand", 2);
+  });
+
   test("is given to all of a batch, and counts its events", async () => {
     await using api = await startApi();
     const events = [1, 2, 3].map((n) => ({ type: "order.paid", data: { n } }));
