@@ -170,8 +170,8 @@ export class Prepared {
     private readonly parts: PipelineParts,
     private readonly spreader: Spreader,
     private readonly projectId: number,
-    private readonly incoming: readonly Incoming[],
-    private readonly audiences: readonly Audience[],
+    private incoming: readonly Incoming[],
+    private audiences: readonly Audience[],
     identity: Identity | null,
   ) {
     this.#data = parts.data;
@@ -257,11 +257,17 @@ export class Prepared {
     });
     const { rest } = await confirming.finally(() => {
       leaveRoom?.();
-      // Nobody knows for how long they are held: the bodies are read again by then.
-      if (!isDispatched) for (const waiting of written.waiting) waiting.load = null;
+      if (!isDispatched) this.#lighten(written);
     });
     if (rest !== null) await rest;
     return made;
+  }
+
+  /** Nobody knows for how long they are held: only what the dispatch needs is kept. Bodies are read again. */
+  #lighten({ waiting }: WrittenEvents): void {
+    this.incoming = [];
+    this.audiences = [];
+    for (const one of waiting) one.load = null;
   }
 
   /**
@@ -344,7 +350,7 @@ export class Prepared {
     if (waitsForPlan) this.#requireMayWait(incoming, written.accepted.length > 0);
     const endpoints = this.#asTheyAre(audience.endpoints, incoming);
     const id = this.#data.store.takeKey(1 + endpoints.length);
-    const event: EventWithData = {
+    const event: Event = {
       id,
       projectId: this.projectId,
       type: incoming.type,
@@ -355,12 +361,12 @@ export class Prepared {
       isTest: incoming.isTest,
       hops: incoming.hops,
       deliveryCount: endpoints.length,
-      data: incoming.data,
     };
-    this.#data.events.insert(event, audience.filtered);
+    const whole = { ...event, data: incoming.data };
+    this.#data.events.insert(whole, audience.filtered);
     this.#known.remember(incoming, id);
     const split = this.#split(event, endpoints, audience.followers, written.room);
-    this.#deliver(event, split, waitsForPlan, written);
+    this.#deliver(whole, split, waitsForPlan, written);
     return { event, duplicate: false };
   }
 

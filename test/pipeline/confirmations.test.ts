@@ -5,6 +5,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import fc from "fast-check";
 import { LIMITS } from "../../src/core/limits.ts";
+import type { Accepted } from "../../src/pipeline/pipeline.ts";
 import { nextTurn } from "../../src/platform/turns.ts";
 import { type Api, startApi } from "../http/log-kit.ts";
 
@@ -132,6 +133,34 @@ test("nothing of an event is seen before the replica has it, and all of it after
     { numRuns: 15 },
   );
 }, 60_000);
+
+test("of an event that waits on after its 503 nothing is kept but what is dispatched", async () => {
+  await using api = await startApi();
+  await api.endpoint({ url: api.receiver.url("late") });
+  const projectId = api.callers.get("full")?.projectId ?? 0;
+  const given = { type: "a.b", timestamp: 0, consumerId: null, externalId: null, sourceId: null };
+  const kept: WeakRef<object>[] = [];
+  const publish = async () => {
+    const incoming = { ...given, data: '{"large":true}', isTest: false, hops: 0 };
+    kept.push(new WeakRef(incoming));
+    const prepared = await api.services.pipeline.prepare(projectId, [incoming]);
+    const commit = (write: () => readonly Accepted[]) =>
+      api.data.store.write(() => {
+        const accepted = write();
+        for (const { event } of accepted) expect(event).not.toHaveProperty("data");
+        return accepted;
+      });
+    await expect(prepared.commitAndDispatch(commit, "replica")).rejects.toThrow(/not confirmed it in time/);
+  };
+  api.replica.waitMs = 1;
+  for (let n = 0; n < 20; n++) await publish();
+  await nextTurn();
+  Bun.gc(true);
+  // The stack may still name the last ones.
+  expect(kept.filter((one) => one.deref() !== undefined).length).toBeLessThan(5);
+  api.replica.confirm();
+  await api.receiver.arrived("late", kept.length);
+});
 
 test("a poll between the commit of an event's new place and its fsync gets it before what stands behind it", async () => {
   await using api = await startApi();
