@@ -114,7 +114,7 @@ export async function startApp(config: Config, appParts: AppParts): Promise<App>
   const outbound = openOutbound(config, { ...base, logger, phaseNow });
   const { actors, retries, guard, transport, metrics } = outbound;
   const stopWatching = watchAll(data, metrics, logger);
-  const confirmations = openConfirmations(replication, outbound);
+  const confirmations = openConfirmations(data, replication, outbound);
   const pipeline = openPipeline(data, outbound, confirmations, logger);
   const replayer = new Replayer(data, actors, pipeline);
   const [releaser, eraser] = [new Releaser(data, actors, clock), new Eraser({ data, actors })];
@@ -242,9 +242,10 @@ function openOutbound(config: Config, { dates, disk, data, replication, logger, 
   return { guard, transport, actors, retries, recorder, sendParts, metrics, abort };
 }
 
-function openConfirmations(gate: Replication, { metrics }: Outbound): Confirmations {
+function openConfirmations({ store }: Data, gate: Replication, { metrics }: Outbound): Confirmations {
   return new Confirmations({
     gate,
+    turns: store,
     waitMs: limit("replicaWaitMs"),
     monotonic,
     onConfirmed: (events, ms) => countConfirmed(metrics, events, ms),

@@ -1,15 +1,20 @@
 import { Problem } from "../core/errors.ts";
+import type { Share, TurnParts } from "../core/structures/turn-queue.ts";
 
 /** What is asked of the replica: src/replica/replication.ts is it, whether there is one or not. */
 export interface ReplicaGate {
   /** Why nothing is confirmed at the moment; null where it is. */
   obstacle(): string | null;
-  /** Resolves once all that is committed by now is in the replica, however long that takes. */
+  /**
+   * Resolves once all that is committed by now is in the replica, however long that takes: for all who ask in
+   * the order in which they did.
+   */
   untilWritten(): Promise<void>;
 }
 
 export interface ConfirmationParts {
   gate: ReplicaGate;
+  turns: TurnParts;
   /** How long an answer waits. */
   waitMs: number;
   monotonic(): number;
@@ -23,6 +28,11 @@ const RETRY_SECONDS = 5;
 
 /** Answers that wait for the replica. Those that ask for the disk alone know nothing of it. */
 export class Confirmations {
+  /** What runs in later turns of the loop: one upload may confirm very many at once. */
+  #line: (() => void)[] = [];
+  /** Of this turn; null where nothing was run in it yet. */
+  #share: Share | null = null;
+
   constructor(private readonly parts: ConfirmationParts) {}
 
   /** Before anything is written. Throws 503 where nothing would be confirmed. */
@@ -34,22 +44,48 @@ export class Confirmations {
   }
 
   /**
-   * After the commit of so many events: `then` runs once the replica has them, however long that takes. The
-   * answer waits for that no longer than it may: throws 503 beyond.
+   * After the commit of so many events: `then` runs once the replica has them, however long that takes, and
+   * in the order of the calls. The answer waits for that no longer than it may: throws 503 beyond.
    */
   async confirm<T>(events: number, then: () => T | Promise<T>): Promise<T> {
     const { parts } = this;
     const from = parts.monotonic();
-    const confirmed = parts.gate.untilWritten().then(() => {
+    const goOn = async () => {
       parts.onConfirmed(events, parts.monotonic() - from);
       return then();
-    });
+    };
+    const confirmed = parts.gate
+      .untilWritten()
+      .then(() => new Promise<T>((resolve) => this.#inTurn(() => resolve(goOn()))));
     const { promise: tooLate, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
       parts.onRefused("after");
       reject(notInTime());
     }, parts.waitMs);
     return Promise.race([confirmed, tooLate]).finally(() => clearTimeout(timer));
+  }
+
+  /** Runs it in this turn of the loop where there is time left, and nobody waits for the next. */
+  #inTurn(run: () => void): void {
+    this.#share ??= this.#beginShare();
+    if (this.#line.length > 0 || this.#share.isOver) this.#line.push(run);
+    else run();
+  }
+
+  #beginShare(): Share {
+    const { turns } = this.parts;
+    turns.schedule(() => this.#nextTurn());
+    return turns.beginShare();
+  }
+
+  #nextTurn(): void {
+    this.#share = null;
+    if (this.#line.length === 0) return;
+    const share = (this.#share = this.#beginShare());
+    let done = 0;
+    do this.#line[done++]?.();
+    while (done < this.#line.length && !share.isOver);
+    this.#line.splice(0, done);
   }
 
   /** What an earlier request has stored is answered again: the replica has it by then. */

@@ -104,8 +104,8 @@ export class Replica {
   #uploads: Uploads | null = null;
   #uploadCount = 0;
   #hasFailed = false;
-  /** Whoever waits for the next upload that succeeds: the one that they shared has failed. */
-  #unwritten: (() => void)[] = [];
+  /** Whoever waits for an upload that succeeds and begins after they came, in their order. */
+  readonly #waiting: (() => void)[] = [];
   #markedAt = Number.NEGATIVE_INFINITY;
   /** Since when the mark is known to be ours; a look that finds something else begins anew. */
   #seenAt = Number.NEGATIVE_INFINITY;
@@ -194,9 +194,11 @@ export class Replica {
     return isSilent ? "The replica does not answer." : null;
   }
 
-  /** Resolves once all that is committed by now is in the replica, however long that takes. */
-  async untilWritten(): Promise<void> {
-    if ((await this.#bring()) !== null) await new Promise<void>((goOn) => this.#unwritten.push(goOn));
+  /** See ReplicaGate. An upload that fails leaves them to the next one. */
+  untilWritten(): Promise<void> {
+    const written = new Promise<void>((goOn) => this.#waiting.push(goOn));
+    void this.#bring();
+    return written;
   }
 
   /** What is uploaded after this is Litestream's own last turn, where nobody else may be the writer. */
@@ -255,12 +257,13 @@ export class Replica {
 
   async #upload(parts: ReplicaParts): Promise<Failure> {
     const at = parts.monotonic();
+    const waiting = this.#waiting.length;
     // After it too: it may have taken longer than a successor waits.
     const failure = (await this.#whyNot(parts)) ?? (await this.#sync()) ?? (await this.#whyNot(parts));
     this.#hasFailed = failure !== null;
     // The mark of another writer was found meanwhile.
     if (this.#isOver) return failure ?? new Error(NOT_OURS);
-    if (failure === null) this.#onWritten(at, parts);
+    if (failure === null) this.#onWritten(at, waiting, parts);
     else if (failure instanceof LitestreamGone) this.#enter("gone", parts.log);
     else if (this.#state === "gone" || parts.monotonic() - this.#syncedAt >= LATE_MS)
       this.#enter("late", parts.log, { error: String(failure) });
@@ -284,11 +287,11 @@ export class Replica {
   }
 
   /** All that was committed at that instant is in the replica. */
-  #onWritten(at: number, { log }: ReplicaParts): void {
+  #onWritten(at: number, waiting: number, { log }: ReplicaParts): void {
     this.#syncedAt = at;
     this.#uploadCount++;
     this.#enter("written", log);
-    for (const goOn of this.#unwritten.splice(0)) goOn();
+    for (const goOn of this.#waiting.splice(0, waiting)) goOn();
   }
 
   async #lookAtMark(parts: ReplicaParts): Promise<Look> {

@@ -1,3 +1,5 @@
+import type { TurnParts } from "../../src/core/structures/turn-queue.ts";
+import { turnParts } from "../../src/platform/turns.ts";
 import { Confirmations, type ReplicaGate } from "../../src/pipeline/confirmations.ts";
 
 /** A replica that confirms when a test says so. */
@@ -36,9 +38,10 @@ export class GateByHand implements ReplicaGate {
 }
 
 /** Answers that wait for this gate, with its numbers. */
-export function confirmationsBy(gate: GateByHand): Confirmations {
+export function confirmationsBy(gate: GateByHand, turns: TurnParts = turnParts): Confirmations {
   return new Confirmations({
     gate,
+    turns,
     get waitMs() {
       return gate.waitMs;
     },

@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { LIMITS } from "../../src/core/limits.ts";
 import type { Accepted } from "../../src/pipeline/pipeline.ts";
 import { nextTurn } from "../../src/platform/turns.ts";
+import { confirmationsBy, GateByHand } from "../kit/replica-gate.ts";
 import { type Api, startApi } from "../http/log-kit.ts";
 
 const usual = LIMITS.actorQueueMax.value;
@@ -133,6 +134,41 @@ test("nothing of an event is seen before the replica has it, and all of it after
     { numRuns: 15 },
   );
 }, 60_000);
+
+test("what one upload confirms goes on in its order, a share of it in each turn of the loop", async () => {
+  const turns: (() => void)[] = [];
+  const order: number[] = [];
+  // A share is three pieces.
+  const beginShare = () => {
+    const end = order.length + 3;
+    return {
+      get isOver() {
+        return order.length >= end;
+      },
+    };
+  };
+  const gate = new GateByHand();
+  const confirmations = confirmationsBy(gate, { beginShare, schedule: (next) => turns.push(next) });
+  const ask = (n: number) => confirmations.confirm(1, () => void order.push(n));
+  const answers = Array.from({ length: 7 }, (_, n) => ask(n));
+  gate.confirm();
+  await nextTurn();
+  const seen = [order.length];
+  // It comes while others wait, and stands behind them.
+  answers.push(ask(7));
+  gate.confirm();
+  await nextTurn();
+  for (let turn = turns.shift(); turn; turn = turns.shift()) {
+    turn();
+    await nextTurn();
+    seen.push(order.length);
+  }
+  await Promise.all(answers);
+  expect([seen, order]).toEqual([
+    [3, 6, 8, 8],
+    [0, 1, 2, 3, 4, 5, 6, 7],
+  ]);
+});
 
 test("of an event that waits on after its 503 nothing is kept but what is dispatched", async () => {
   await using api = await startApi();

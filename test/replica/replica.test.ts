@@ -358,6 +358,7 @@ describe("what the replica confirms", () => {
     expect(replica.obstacle(writer.time)).toContain("does not answer");
     end.resolve();
     await confirmed;
+    await replica.look(writer.parts);
     expect(replica.obstacle(writer.time)).toBeNull();
     await control.die();
     await replica.look(writer.parts);
