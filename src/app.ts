@@ -250,6 +250,7 @@ function openConfirmations({ store }: Data, gate: Replication, { metrics }: Outb
     monotonic,
     onConfirmed: (events, ms) => countConfirmed(metrics, events, ms),
     onRefused: (when) => metrics.replicaRefused.count(when),
+    onFailed: (error) => store.report("dispatch after the replica", error),
   });
 }
 

@@ -22,6 +22,8 @@ export interface ConfirmationParts {
   onConfirmed(events: number, ms: number): void;
   /** Before the commit, or after it as the wait was over. */
   onRefused(when: "before" | "after"): void;
+  /** What went on after its answer has failed. */
+  onFailed(error: unknown): void;
 }
 
 const RETRY_SECONDS = 5;
@@ -59,6 +61,7 @@ export class Confirmations {
       .then(() => new Promise<T>((resolve) => this.#inTurn(() => resolve(goOn()))));
     const { promise: tooLate, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
+      confirmed.catch((error: unknown) => parts.onFailed(error));
       parts.onRefused("after");
       reject(notInTime());
     }, parts.waitMs);

@@ -280,9 +280,11 @@ export class Prepared {
     for (const one of written.waiting)
       (isPolled(endpoints.getAnyway(one.endpointId)?.kind ?? "") ? polled : pushed).push(one);
     this.parts.unconfirmed.letGo(written.newEvents, pushed);
-    const rest = this.#dispatch(written, pushed);
-    await this.#dispatchPolled(polled);
-    return { rest };
+    try {
+      return { rest: this.#dispatch(written, pushed) };
+    } finally {
+      await this.#dispatchPolled(polled);
+    }
   }
 
   /**
@@ -296,8 +298,12 @@ export class Prepared {
       for (const { id } of polled) deliveries.moveToEnd(id);
       this.parts.unconfirmed.letGo([], polled);
     };
-    await store.writeFor(this.projectId, move, true);
-    this.parts.outlet.dispatcher.dispatch(polled);
+    try {
+      await store.writeFor(this.projectId, move, true);
+    } finally {
+      this.parts.unconfirmed.letGo([], polled);
+      this.parts.outlet.dispatcher.dispatch(polled);
+    }
   }
 
   /** True where deliveries may follow their events: none of them is written until the project has room. */

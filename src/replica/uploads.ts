@@ -1,6 +1,10 @@
 /** Why an upload failed; null where everything is in the replica. */
 export type Failure = Error | null;
 
+function asFailure(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
 /**
  * Uploads one after the other, each of all that is committed when it begins. Whoever asks while one runs
  * shares the next: what comes meanwhile gathers, as behind an fsync.
@@ -33,9 +37,11 @@ export class Uploads {
 
   #begin(): Promise<Failure> {
     this.#began = this.monotonic();
-    this.#running = this.upload().finally(() => {
-      this.#running = null;
-    });
+    this.#running = this.upload()
+      .catch(asFailure)
+      .finally(() => {
+        this.#running = null;
+      });
     return this.#running;
   }
 }

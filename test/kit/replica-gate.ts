@@ -9,6 +9,7 @@ export class GateByHand implements ReplicaGate {
   /** How long answers wait. */
   waitMs = 5000;
   readonly refused: string[] = [];
+  readonly failures: unknown[] = [];
   confirmed = 0;
   #waiting: (() => void)[] = [];
   #onAsked: (() => void)[] = [];
@@ -48,5 +49,6 @@ export function confirmationsBy(gate: GateByHand, turns: TurnParts = turnParts):
     monotonic: () => performance.now(),
     onConfirmed: (events) => void (gate.confirmed += events),
     onRefused: (when) => gate.refused.push(when),
+    onFailed: (error) => gate.failures.push(error),
   });
 }

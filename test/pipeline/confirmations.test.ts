@@ -198,6 +198,27 @@ test("of an event that waits on after its 503 nothing is kept but what is dispat
   await api.receiver.arrived("late", kept.length);
 });
 
+test("what fails after the 503 is told, and what is polled is let go all the same", async () => {
+  await using api = await startApi();
+  const { replica } = api;
+  const made = await api.call("POST", "/v1/endpoints", { kind: "poll", config: {} });
+  const { deliveries } = api.data;
+  const moveToEnd = deliveries.moveToEnd.bind(deliveries);
+  deliveries.moveToEnd = () => {
+    throw new Error("no place");
+  };
+  replica.waitMs = 1;
+  const event = { type: "a.b", data: {} };
+  const late = await api.call("POST", "/v1/events", event, "full", { "sealpost-durability": "replica" });
+  expect(late.status).toBe(503);
+  replica.confirm();
+  const secret = made.json["secret"] as string;
+  const { json } = await api.call("GET", `/poll/${made.json["id"]}?wait=10`, undefined, secret);
+  expect(json["data"]).toHaveLength(1);
+  expect(replica.failures.map(String)).toEqual(["Error: no place"]);
+  deliveries.moveToEnd = moveToEnd;
+});
+
 test("a poll between the commit of an event's new place and its fsync gets it before what stands behind it", async () => {
   await using api = await startApi();
   const made = await api.call("POST", "/v1/endpoints", { kind: "poll", config: {} });
