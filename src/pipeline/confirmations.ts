@@ -35,6 +35,10 @@ export class Confirmations {
   /** Of this turn; null where nothing was run in it yet. */
   #share: Share | null = null;
 
+  /** Answers that wait. */
+  #count = 0;
+  #onAnswered: (() => void)[] = [];
+
   constructor(private readonly parts: ConfirmationParts) {}
 
   /** Before anything is written. Throws 503 where nothing would be confirmed. */
@@ -65,7 +69,17 @@ export class Confirmations {
       parts.onRefused("after");
       reject(notInTime());
     }, parts.waitMs);
-    return Promise.race([confirmed, tooLate]).finally(() => clearTimeout(timer));
+    this.#count++;
+    return Promise.race([confirmed, tooLate]).finally(() => {
+      clearTimeout(timer);
+      this.#count--;
+      if (this.#count === 0) for (const tell of this.#onAnswered.splice(0)) tell();
+    });
+  }
+
+  /** Resolves when no answer waits: each waits for so long at most. */
+  untilAnswered(): Promise<void> {
+    return this.#count === 0 ? Promise.resolve() : new Promise((tell) => this.#onAnswered.push(tell));
   }
 
   /** Runs it in this turn of the loop where there is time left, and nobody waits for the next. */

@@ -112,6 +112,20 @@ describe("without the replica", () => {
     }
   }, 60_000);
 
+  test("SIGTERM cuts no answer that waits: it is 503 where the bucket stays away", async () => {
+    await using away = await Bucket.start();
+    await using replicated = await startReplicated(litestream, away.places(home), REPLICA);
+    const { service } = replicated;
+    const client = clientOf(service);
+    await away.stop();
+    const waiting = client.post("/v1/events", { type: "order.paid", data: {}, external_id: "o-1" });
+    while ((await client.get("/v1/events?external_id=o-1")).json.data.length === 0) await Bun.sleep(20);
+    const stopped = service.stop();
+    const { status, json } = await waiting;
+    expect([status, json.code]).toEqual([503, "replica_unavailable"]);
+    await stopped;
+  }, 90_000);
+
   test("a bucket that is away closes the door; what is on disk by then is delivered once it is back", async () => {
     await using away = await Bucket.start();
     await using recorder = await startRecorder();
