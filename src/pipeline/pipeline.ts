@@ -251,7 +251,7 @@ export class Prepared {
       throw error;
     }
     let isDispatched = false;
-    const confirming = confirmations.confirm(written.accepted.length, async () => {
+    const confirming = confirmations.confirm(written.newEvents.length, async () => {
       isDispatched = true;
       return this.#dispatchConfirmed(written);
     });

@@ -191,6 +191,7 @@ describe("without the replica", () => {
     await receiver.arrived("again");
     await api.settled(answerOf(repeated).id);
     expect(receiver.requests("again")).toHaveLength(1);
+    expect(replica.confirmed).toBe(1);
   });
 });
 
