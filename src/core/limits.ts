@@ -747,7 +747,7 @@ export const LIMITS = {
   replicaWaitMs: {
     value: 5000,
     unit: "ms",
-    why: "How long an answer waits for the replica, where that was asked for; then it is 503, before its connection counts as idle. An upload that takes longer closes the door: whoever asks for the replica is refused before anything is stored.",
+    why: "How long an answer waits for the replica, where that was asked for; then it is 503. Where room for very many deliveries was waited for before (`fanoutWaitMs`), its connection may count as idle first. An upload that takes longer closes the door: whoever asks for the replica is refused before anything is stored.",
   },
   diskSilenceMs: {
     value: 5000,
