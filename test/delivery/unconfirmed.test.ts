@@ -21,7 +21,10 @@ class Table {
 
 test("those that are held elsewhere cost an endpoint nothing, however many they are", () => {
   const unconfirmed = new Unconfirmed();
-  unconfirmed.hold([], Array.from({ length: 20_000 }, (_, n) => waiting(1_000_000 + n)));
+  unconfirmed.hold(
+    [],
+    Array.from({ length: 20_000 }, (_, n) => waiting(1_000_000 + n)),
+  );
   const table = new Table(Array.from({ length: 30_000 }, (_, n) => n));
   expect(unconfirmed.leftOut(1, table.first)).toEqual([{ id: 0 }]);
   expect(table.read).toBe(1);

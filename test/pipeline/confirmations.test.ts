@@ -212,8 +212,8 @@ test("what fails after the 503 is told, and what is polled is let go all the sam
   const late = await api.call("POST", "/v1/events", event, "full", { "sealpost-durability": "replica" });
   expect(late.status).toBe(503);
   replica.confirm();
-  const secret = made.json["secret"] as string;
-  const { json } = await api.call("GET", `/poll/${made.json["id"]}?wait=10`, undefined, secret);
+  const { id, secret } = made.json as Record<string, string>;
+  const { json } = await api.call("GET", `/poll/${id}?wait=10`, undefined, secret);
   expect(json["data"]).toHaveLength(1);
   expect(replica.failures.map(String)).toEqual(["Error: no place"]);
   deliveries.moveToEnd = moveToEnd;
@@ -222,17 +222,17 @@ test("what fails after the 503 is told, and what is polled is let go all the sam
 test("a poll between the commit of an event's new place and its fsync gets it before what stands behind it", async () => {
   await using api = await startApi();
   const made = await api.call("POST", "/v1/endpoints", { kind: "poll", config: {} });
+  const { id, secret } = made.json as Record<string, string>;
   const publish = (name: string, durability: string) =>
     api.call("POST", "/v1/events", { type: "a.b", data: { name } }, "full", {
       "sealpost-durability": durability,
     });
   const poll = async (cursor = "") => {
-    const { json } = await api.call("GET", `/poll/${made.json["id"]}?limit=10${cursor}`, undefined, secret);
+    const { json } = await api.call("GET", `/poll/${id}?limit=10${cursor}`, undefined, secret);
     const page = json as unknown as { data: { body: string }[]; next_cursor: string };
     const names = page.data.map(({ body }) => JSON.parse(body).data.name as string);
     return { names, next: `&cursor=${page.next_cursor}` };
   };
-  const secret = made.json["secret"] as string;
   const confirmed = publish("replica", "replica");
   await api.replica.asked();
   const disk = Promise.withResolvers<void>();

@@ -3,11 +3,12 @@
  * Litestream of our own making.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { judge, type Mark, type Own, openMarkStore, readMark } from "../../src/replica/mark.ts";
-import { findReplica, Replica, type ReplicaParts, type ReplicaState } from "../../src/replica/replica.ts";
+import { readMark } from "../../src/replica/mark.ts";
+import { findReplica, Replica, type ReplicaState } from "../../src/replica/replica.ts";
+import { FakeLitestream, Writer } from "./kit.ts";
 
 const MINUTE_MS = 60_000;
 let home = "";
@@ -15,94 +16,6 @@ let dir = "";
 let env: Record<string, string> = {};
 let control: FakeLitestream;
 const begun: (() => Promise<void>)[] = [];
-
-/** What Litestream's control socket does, and what it was asked. */
-class FakeLitestream {
-  readonly asked: string[] = [];
-  failure: string | null = null;
-  /** What an upload waits for. */
-  upload: Promise<unknown> | null = null;
-  /** How far the database came, and the replica. */
-  txids = { txid: 1, replicated_txid: 1 };
-  #onAsked: (() => void)[] = [];
-  #isOpen = true;
-  /** Nothing was asked of the database yet: its end uploads nothing. */
-  #isFresh = true;
-  #server: Bun.Server<undefined> | null = null;
-
-  constructor(private readonly path: string) {}
-
-  listen(database: string): void {
-    this.#server = Bun.serve({
-      unix: this.path,
-      fetch: async (request) => {
-        const { pathname } = new URL(request.url);
-        this.asked.push(pathname);
-        for (const tell of this.#onAsked.splice(0)) tell();
-        if (pathname === "/stop") return this.#stop((await request.json()) as { timeout: number });
-        if (pathname === "/start") this.#isOpen = true;
-        if (pathname === "/sync") this.#isFresh = false;
-        if (pathname === "/sync") await this.upload;
-        if (this.failure !== null) return Response.json({ error: this.failure }, { status: 500 });
-        return Response.json({ databases: [{ path: database, status: this.#status }], ...this.txids });
-      },
-    });
-  }
-
-  get #status(): string {
-    return this.#isOpen ? "replicating" : "stopped";
-  }
-
-  /** As Litestream's own: it uploads first, within that time, and has stopped where that fails. */
-  #stop({ timeout }: { timeout: number }): Response {
-    const ends = this.#isOpen && !this.#isFresh;
-    this.#isOpen = false;
-    if (ends && timeout < 0)
-      return Response.json({ error: "close database: deadline exceeded" }, { status: 500 });
-    if (ends) this.asked.push("/sync");
-    return Response.json({ status: "stopped" });
-  }
-
-  get uploads(): number {
-    return this.#count("/sync");
-  }
-
-  #count(path: string): number {
-    return this.asked.filter((one) => one === path).length;
-  }
-
-  /** Resolves once it was asked for this so often. */
-  async heard(path: string, count: number): Promise<void> {
-    while (this.#count(path) < count) await new Promise<void>((tell) => this.#onAsked.push(tell));
-  }
-
-  async die(): Promise<void> {
-    this.#isOpen = this.#isFresh = true;
-    await this.#server?.stop(true);
-    rmSync(this.path, { force: true });
-  }
-}
-
-/**
- * A process beside the replica: its clock, what it logged, and a database that is written to at every look.
- */
-class Writer {
-  /** By the monotonic clock. */
-  time = 0;
-  wall = Date.UTC(2026, 10, 23);
-  readonly lines: string[] = [];
-  identity = { installation: "db", start: 0, beat: 0 };
-  readonly parts: ReplicaParts = {
-    now: () => this.wall,
-    monotonic: () => this.time,
-    log: (level, msg) => this.lines.push(`${level} ${msg}`),
-    begin: async () => {
-      this.identity = { ...this.identity, start: this.identity.start + 1, beat: this.identity.beat + 1 };
-      return this.identity;
-    },
-    beat: async () => ++this.identity.beat,
-  };
-}
 
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "sealpost-replica-"));
@@ -519,72 +432,5 @@ describe("every event in every state", () => {
   test("held, until it begins", async () => {
     control.listen(join(dir, "sealpost.db"));
     expect((await open()).report(0).state).toBe("held");
-  });
-});
-
-describe("a mark", () => {
-  const own: Own = { installation: "db", writer: "here", start: 3, beat: 30 };
-  const there: Mark = {
-    installation: "db",
-    writer: "there",
-    host: "h",
-    start: 3,
-    beat: 30,
-    ended: false,
-    at: "t",
-  };
-  const cases: [what: string, mark: Mark | null, own: Own, may: string][] = [
-    ["none", null, own, "write"],
-    ["one's own, however it ended", { ...there, writer: "here" }, own, "write"],
-    ["another directory's that has ended", { ...there, ended: true }, own, "write"],
-    ["another directory's that may live", there, own, "wait"],
-    ["another database's", { ...there, installation: "other" }, own, "not"],
-    ["another database's that has ended", { ...there, installation: "other", ended: true }, own, "not"],
-    ["of a later start", { ...there, start: 4 }, own, "not"],
-    ["of a later start that has ended", { ...there, start: 4, ended: true }, own, "not"],
-    ["of a later beat", { ...there, beat: 31 }, own, "not"],
-    ["of a later beat of this directory", { ...there, writer: "here", beat: 31 }, own, "not"],
-    ["where there is no database", there, { installation: null, writer: "here", start: 0, beat: 0 }, "not"],
-  ];
-  for (const [what, given, self, may] of cases)
-    test(`${what}: ${may}`, () => {
-      expect(judge(given, self).may).toBe(may as "write");
-    });
-
-  test("that is no mark is none", () => {
-    for (const text of ["", "null", "{}", "[]", '{"installation": 1}', "{"])
-      expect(readMark(text)).toBeNull();
-  });
-
-  test("lies in a bucket under the credentials that Litestream has", async () => {
-    const credentialsSent: (string | null)[] = [];
-    const objects = new Map<string, string>();
-    await using bucket = Bun.serve({
-      port: 0,
-      async fetch(request) {
-        credentialsSent.push(request.headers.get("authorization"));
-        const { pathname } = new URL(request.url);
-        if (request.method === "PUT") objects.set(pathname, await request.text());
-        const body = objects.get(pathname);
-        if (body !== undefined) return new Response(body);
-        const missing = "<Error><Code>NoSuchKey</Code><Message>none</Message></Error>";
-        return new Response(missing, { status: 404, headers: { "content-type": "application/xml" } });
-      },
-    });
-    const url = `s3://bucket/some/path?region=eu-central-1&endpoint=http://127.0.0.1:${bucket.port}`;
-    const credentials = { LITESTREAM_ACCESS_KEY_ID: "KEYID", LITESTREAM_SECRET_ACCESS_KEY: "secret" };
-    const store = openMarkStore(url, credentials);
-    expect(await store?.read()).toBeNull();
-    await store?.write("text");
-    expect(await store?.read()).toBe("text");
-    expect([...objects.keys()]).toEqual(["/bucket/some/path/sealpost-writer.json"]);
-    for (const sent of credentialsSent) expect(sent).toContain("KEYID");
-  });
-
-  test("of a folder is made where there is none", async () => {
-    const store = openMarkStore(env["LITESTREAM_REPLICA_URL"] ?? "", {});
-    expect(await store?.read()).toBeNull();
-    await store?.write("text");
-    expect(existsSync(markPath())).toBe(true);
   });
 });

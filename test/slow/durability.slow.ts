@@ -119,7 +119,8 @@ describe("without the replica", () => {
     const client = clientOf(service);
     await away.stop();
     const waiting = client.post("/v1/events", { type: "order.paid", data: {}, external_id: "o-1" });
-    while ((await client.get("/v1/events?external_id=o-1")).json.data.length === 0) await Bun.sleep(20);
+    const stored = async () => (await client.get("/v1/events?external_id=o-1")).json.data as unknown[];
+    while ((await stored()).length === 0) await Bun.sleep(20);
     const stopped = service.stop();
     const { status, json } = await waiting;
     expect([status, json.code]).toEqual([503, "replica_unavailable"]);
