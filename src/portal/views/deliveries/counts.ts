@@ -7,6 +7,8 @@ import type { CountPage, DeliveryCount } from "../../types.ts";
 const EVERY_MS = 10_000;
 /** Answers that are asked for before the chart says how far it got; each looks at 5,000 deliveries. */
 const PAGES_MAX = 40;
+/** What takes more is counted once, until something is changed here. */
+const OFTEN_MAX = 4;
 
 interface Counts {
   /** undefined while nothing has come yet. */
@@ -16,7 +18,10 @@ interface Counts {
   countedSince: string | null;
 }
 
+const NO_PAGES: readonly CountPage[] = [];
+
 interface Further {
+  /** The path. */
   of: string | null;
   pages: readonly CountPage[];
 }
@@ -30,13 +35,14 @@ export function useCounts(path: string): Counts {
   const [further, setFurther] = useState<Further>({ of: null, pages: [] });
   useEffect(() => {
     if (cursor === null) return undefined;
-    // What takes many answers is counted once, until something is changed here.
-    setLong(path);
     const until = new AbortController();
-    void readOn(path, cursor, until.signal, (pages) => setFurther({ of: cursor, pages }));
+    void readOn(path, cursor, until.signal, (pages) => {
+      if (pages.length >= OFTEN_MAX) setLong(path);
+      setFurther({ of: path, pages });
+    });
     return () => until.abort();
   }, [path, cursor]);
-  const pages = further.of === cursor ? further.pages : [];
+  const pages = cursor !== null && further.of === path ? further.pages : NO_PAGES;
   const points = useMemo(() => first && [first, ...pages].flatMap(({ data }) => data), [first, pages]);
   return { points, error, countedSince: (pages.at(-1) ?? first)?.counted_since ?? null };
 }
