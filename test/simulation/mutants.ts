@@ -236,7 +236,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an event that is being erased keeps its external_id from a new one",
     file: "store/log/events.ts",
-    find: "if (found && found.leaves === 1) overwriting(this.#sqlite, () => this.#dropExternal.run(found.id));",
+    find: "overwriting(this.#sqlite, () => this.#dropExternal.run(id));",
     put: "",
   },
   {
