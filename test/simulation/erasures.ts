@@ -1,5 +1,4 @@
 import { OUTCOMES } from "../../src/core/model.ts";
-import type { Event } from "../../src/core/model.ts";
 import { entriesOfNothing } from "../kit/entries.ts";
 import type { Consumer, Erasure } from "../../src/store/cleanup/erasures.ts";
 import type { Simulation } from "./run.ts";
@@ -63,27 +62,6 @@ export class Erasures {
 
   constructor(private readonly run: Simulation) {
     run.sqlite.exec(WATCH);
-  }
-
-  /**
-   * Which events the outside was told by now that they go: what it publishes from here on is answered with
-   * none of them.
-   */
-  answered(): (event: Pick<Event, "id" | "projectId" | "consumerId">) => boolean {
-    const erased = new Set(this.asked.erased);
-    const until = new Map(this.asked.until);
-    return ({ id, projectId, consumerId }) =>
-      erased.has(id) || (consumerId !== null && id <= (until.get(`${projectId}:${consumerId}`) ?? 0));
-  }
-
-  /** By what an event of the consumer is called; null where none has a name. */
-  someName({ projectId, consumerId }: Consumer): string | null {
-    const names = this.run.sqlite
-      .query<{ name: string }, [number, string]>(
-        "SELECT external_id AS name FROM event WHERE project_id = ? AND consumer_id = ? AND external_id IS NOT NULL ORDER BY id",
-      )
-      .all(projectId, consumerId);
-    return names.length > 0 ? this.run.rng.pick(names).name : null;
   }
 
   eraseEvent(): void {

@@ -228,18 +228,6 @@ export const MUTANTS: readonly Mutant[] = [
     put: "AND id >= (SELECT min(id) FROM erasure WHERE project_id = ?2",
   },
   {
-    name: "what is published is answered with an event that is being erased",
-    file: "store/log/events.ts",
-    find: "return found && found.leaves === 0 ? found.id : null;",
-    put: "return found?.id ?? null;",
-  },
-  {
-    name: "an event that is being erased keeps its external_id from a new one",
-    file: "store/log/events.ts",
-    find: "overwriting(this.#sqlite, () => this.#dropExternal.run(id));",
-    put: "",
-  },
-  {
     name: "a link is let in while its consumer is erased",
     file: "store/resources/portal-links.ts",
     find: '${leavesWithConsumer("portal_link")}',

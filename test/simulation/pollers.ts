@@ -43,15 +43,11 @@ export class Pollers {
   }
 
   poll(): void {
-    const { process, rng } = this.run;
-    const id = rng.pick(this.run.endpoints);
-    const endpoint = process.data.endpoints.get(id);
+    const id = this.run.rng.pick(this.run.endpoints);
+    const endpoint = this.run.process.data.endpoints.get(id);
     if (!endpoint || !isPolled(endpoint.kind)) return;
-    const count = () => 1 + rng.below(3);
-    void this.#poll(id, count());
-    // Sometimes others at once, that have not come so far: the first acknowledges what they are about to get.
-    for (let n = rng.chance(0.4) ? 1 + rng.below(4) : 0; n > 0; n--)
-      void this.#poll(id, count(), undefined, 0);
+    // Sometimes two at once.
+    for (let n = this.run.rng.chance(0.3) ? 2 : 1; n > 0; n--) void this.#poll(id, 1 + this.run.rng.below(3));
   }
 
   /** From now on whoever acknowledges fetches until nothing is left. */
@@ -105,28 +101,14 @@ export class Pollers {
     );
   }
 
-  #firstOf(endpointId: number): number {
-    return this.run.process.data.deliveries.firstParkedOf(endpointId, "none") ?? Number.POSITIVE_INFINITY;
-  }
-
-  /** Where the last of what waits stands. */
-  #lastOf(endpointId: number): number {
-    const last = this.run.sqlite.query<{ last: number | null }, [number]>(
-      "SELECT max(queue_order) AS last FROM delivery WHERE endpoint_id = ?",
-    );
-    return last.get(endpointId)?.last ?? 0;
-  }
-
   async #poll(
     endpointId: number,
     count: number,
     waitMs = this.run.rng.pick([0, 3000, 30_000]),
-    reached = this.#cursors.get(endpointId) ?? 0,
   ): Promise<void> {
     const { run } = this;
     const { world, process } = run;
-    const position = this.acknowledges(endpointId) ? reached : 0;
-    const last = this.#lastOf(endpointId);
+    const position = this.acknowledges(endpointId) ? (this.#cursors.get(endpointId) ?? 0) : 0;
     const before = process.data.endpoints.get(endpointId);
     const erased = new Set(run.erasures.asked.erased);
     const sent = [...(this.#given.get(endpointId) ?? [])].filter(([, at]) => at <= position);
@@ -150,8 +132,6 @@ export class Pollers {
     const isSame = before === process.data.endpoints.get(endpointId);
     if (isSame && before?.status === "paused" && answer.messages.length > 0)
       run.violate("a paused endpoint hands something out");
-    if (answer.messages.length === 0 && this.#isThereFor(endpointId) && this.#firstOf(endpointId) <= last)
-      run.violate("a page is empty although something waits");
     this.#take(endpointId, answer, erased);
   }
 

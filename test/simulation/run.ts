@@ -34,8 +34,6 @@ const STARTS_AT = Date.UTC(2026, 10, 21);
 const STEPS_MAX = 60_000;
 const QUIET_TURNS = 100;
 const PROJECTS = 2;
-/** Events with names that a consumer gets before it is erased. */
-const NAMED_BEFORE = 3;
 /** So many in a row. */
 const SLOW_TURNS = 40;
 /** Of so many seeds one has a process that dies while it writes down what was gathered. */
@@ -243,7 +241,7 @@ export class Simulation {
       [2, () => changes.account({ suspended: this.rng.chance(0.5) })],
       [4, () => tallyAgrees(this)],
       [2, () => this.erasures.requireWhole()],
-      [4, () => this.#erase()],
+      [3, () => this.#erase()],
       [4, () => this.#crash()],
       [2, () => this.#dieWhilePublishing()],
       [2, () => this.clockJumps.jump()],
@@ -296,36 +294,18 @@ export class Simulation {
   /** Now and then the process dies while it does so. */
   #erase(): void {
     if (this.receivers.calm || !this.faults.erasures) return;
-    const consumerId = this.rng.chance(0.5) ? this.rng.pick(CONSUMERS) : null;
+    const consumerId = this.rng.chance(0.3) ? this.rng.pick(CONSUMERS) : null;
     if (consumerId === null) this.erasures.eraseEvent();
-    else this.#eraseConsumer({ projectId: this.rng.pick(this.projects), consumerId });
+    else {
+      const of = { projectId: this.rng.pick(this.projects), consumerId };
+      this.erasures.eraseConsumer(of);
+      // What comes once it is answered is the consumer's new story, while it is still being erased.
+      for (const ms of [0.5, 1, 2]) this.later(ms, () => this.publishing.publish(of));
+      this.later(this.rng.below(3), () => void this.#changes.create(true, of).catch(this.refused));
+      // And whoever asks again, before that has come to its end, wants this gone too.
+      this.later(3 + this.rng.below(5), () => this.#eraseAgain(of));
+    }
     if (this.rng.chance(0.3)) this.world.outside(this.rng.below(50), () => this.#crash());
-  }
-
-  #eraseConsumer(of: Consumer): void {
-    for (let n = 0; n < NAMED_BEFORE; n++) this.publishing.publish(of, `of-${n}`);
-    this.later(5, () => this.#eraseNow(of));
-  }
-
-  #eraseNow(of: Consumer): void {
-    if (this.receivers.calm) return;
-    this.erasures.eraseConsumer(of);
-    // What comes once it is answered is the consumer's new story, while it is still being erased.
-    for (const ms of [0.5, 1, 2]) this.later(ms, () => this.publishing.publish(of));
-    // Also under a name that one of its events had.
-    for (const ms of [1, 3, 9]) this.later(ms + this.rng.below(10), () => this.#publishByName(of));
-    this.later(this.rng.below(3), () => void this.#changes.create(true, of).catch(this.refused));
-    // And whoever asks again, before that has come to its end, wants this gone too.
-    this.later(3 + this.rng.below(5), () => this.#eraseAgain(of));
-  }
-
-  /** Now and then for another consumer. */
-  #publishByName(of: Consumer): void {
-    const name = this.erasures.someName(of);
-    if (this.receivers.calm || name === null || !this.erasures.isRunning(of)) return;
-    this.tally.namedAgain++;
-    const consumerId = this.rng.chance(0.3) ? this.rng.pick(CONSUMERS) : of.consumerId;
-    this.publishing.publish({ ...of, consumerId }, name);
   }
 
   #eraseAgain(of: Consumer): void {

@@ -69,7 +69,6 @@ export const MET_NAMES = [
   "labelsForgotten",
   "headsForgotten",
   "erasedAgain",
-  "namedAgain",
 ] as const;
 /** How often each bound was met. */
 export type Met = Record<(typeof MET_NAMES)[number], number>;

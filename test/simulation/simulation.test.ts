@@ -20,7 +20,7 @@ test.each(MUTANTS)("there is a place for the planted bug: $name", async ({ file,
 });
 
 describe("the service under chance", () => {
-  const seeds = Array.from({ length: 20 }, (_, n) => 10_120 + n);
+  const seeds = Array.from({ length: 20 }, (_, n) => 10_020 + n);
   const tally = newTally();
 
   // Each by itself: all together take longer than a test may on a machine that is busy.
