@@ -283,14 +283,19 @@ describe("what the replica confirms", () => {
     await replica.look(writer.parts);
     takeOver();
     writer.time += 15_000;
-    const before = control.uploads;
-    let isConfirmed = false;
-    void replica.untilWritten().then(() => (isConfirmed = true));
-    await control.heard("/stop", 2);
-    expect([isConfirmed, control.uploads]).toEqual([false, before]);
-    expect(replica.obstacle(writer.time)).toContain("Another service");
+    await expectNothingConfirmed({ replica, writer });
   });
 });
+
+/** The next upload finds the other's mark: nothing is uploaded or confirmed, and Litestream is stopped. */
+async function expectNothingConfirmed({ replica, writer }: Awaited<ReturnType<typeof begin>>): Promise<void> {
+  const before = control.uploads;
+  let isConfirmed = false;
+  void replica.untilWritten().then(() => (isConfirmed = true));
+  await control.heard("/stop", 2);
+  expect([isConfirmed, control.uploads]).toEqual([false, before]);
+  expect(replica.obstacle(writer.time)).toContain("Another service");
+}
 
 test("a database that is another's by now is stopped without an upload", async () => {
   const { replica, writer } = await begin();
@@ -315,12 +320,7 @@ describe("a store that was lost for as long as a successor waits", () => {
     heal();
     control.failure = null;
     takeOver();
-    const before = control.uploads;
-    let isConfirmed = false;
-    void replica.untilWritten().then(() => (isConfirmed = true));
-    await control.heard("/stop", 2);
-    expect([isConfirmed, control.uploads]).toEqual([false, before]);
-    expect(replica.obstacle(writer.time)).toContain("Another service");
+    await expectNothingConfirmed({ replica, writer });
   });
 
   test("is not uploaded to while its mark cannot be read, and is again once it can", async () => {
