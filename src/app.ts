@@ -143,7 +143,7 @@ export async function startApp(config: Config, appParts: AppParts): Promise<App>
     transport.close();
     await writeDown(data);
     await data.store.close();
-    await atMost(LAST_STEP_MS, replication.stop());
+    await atMost(replication.stopMs, replication.stop());
     await checkpointThread.stop();
     stopWatching();
     disk.close();
@@ -177,9 +177,11 @@ async function openBase(config: Config, parts: AppParts): Promise<Base> {
   const cipher = new Cipher(config.secretKeys ?? [ownKey(dataDir, { replica, logger })]);
   const [dates, disk] = [new DatingClock(clock), openDatabase(dataDir)];
   reportMigrated(disk.migrated, logger);
-  const data = openNouns(config, disk, { cipher, dates, logger, fail });
+  // What is on disk is answered while this process may: whoever lost its lease answers nothing.
+  const sync = replica === null ? disk.sync : () => disk.sync().then(() => replica.untilMayGo() ?? undefined);
+  const data = openNouns(config, { ...disk, sync }, { cipher, dates, logger, fail });
   requirePlans(data.meter);
-  const replication = await openReplication(data, { replica, logger, clock, monotonic });
+  const replication = await openReplication(data, { replica, logger, clock, monotonic, fail });
   return { directory, dates, disk, data, replication };
 }
 
@@ -214,7 +216,8 @@ function openOutbound(config: Config, { dates, disk, data, replication, logger, 
   const guard = createGuard({ allow: config.allowPrivateDestinations, self });
   const attemptsMax = shareOfFiles("attempts", limit("attemptsInFlightMax"));
   const onShortage = () => reportShortage(logger);
-  const transport = createTransport({ guard, monotonic, openMax: attemptsMax, onShortage });
+  const mayWrite = replication.mayGo;
+  const transport = createTransport({ guard, monotonic, openMax: attemptsMax, onShortage, mayWrite });
   const sendParts: SendParts = {
     transport,
     ids: data.ids,
@@ -224,6 +227,7 @@ function openOutbound(config: Config, { dates, disk, data, replication, logger, 
     dated: dates.now,
     monotonic,
     signal: abort.signal,
+    untilMayGo: replication.untilMayGo,
     onBroken: (at, error) => reportBroken(data.ids.encode("ep", at.id), error, logger),
   };
   const clock = openSteadyClock(data, dates);

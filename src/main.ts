@@ -14,8 +14,8 @@ const EXIT = { failed: 1, wrongSettings: 2 } as const;
 /** What is written lies in the data directory, and is nobody else's to read. */
 process.umask(0o077);
 
-const argument = process.argv[2];
-if (argument !== undefined) process.exit(await runCommand(argument));
+const words = process.argv.slice(2);
+if (words.length > 0) process.exit(await runCommand(words));
 limitHeapGrowth();
 
 function refuseSettings(problems: readonly string[]): never {
@@ -50,6 +50,7 @@ function announce({ live, test }: FirstKeys): void {
   console.log(`\nFirst start. These keys are shown once:\n  live  ${live}\n  test  ${test}\n`);
 }
 
+const monotonic = () => performance.now();
 let app: App | null = null;
 let stopping = false;
 
@@ -71,7 +72,11 @@ process.on("SIGINT", () => void stop());
 process.on("SIGHUP", () => logger.log("info", "SIGHUP is ignored: settings are read at the start only"));
 
 try {
-  const replica = await findReplica(config.dataDir, process.env);
+  const replica = await findReplica(config.dataDir, process.env, {
+    now: Date.now,
+    monotonic,
+    log: logger.log,
+  });
   // Only now: a command needs nothing of it.
   const { startApp } = await import("./app.ts");
   app = await startApp(config, { clock: systemClock, logger, announce, fail: die, replica });

@@ -1,8 +1,12 @@
 import { readConfig, SETTINGS } from "../config.ts";
+import { runStandby } from "../standby/command.ts";
 import { VERSION } from "../transport/user-agent.ts";
 
 /** What an argument asks for in place of the service: each answers the exit code. */
-const COMMANDS: ReadonlyMap<string, { about: string; run: () => number | Promise<number> }> = new Map([
+const COMMANDS: ReadonlyMap<
+  string,
+  { about: string; run: (options: readonly string[]) => number | Promise<number> }
+> = new Map([
   ["--help", { about: "Print this text.", run: printHelp }],
   ["--version", { about: "Print the version.", run: printVersion }],
   [
@@ -12,16 +16,24 @@ const COMMANDS: ReadonlyMap<string, { about: string; run: () => number | Promise
       run: checkHealth,
     },
   ],
+  [
+    "standby",
+    {
+      about:
+        "Run as one machine of a pair: follow the primary's replica at LITESTREAM_REPLICA_URL, and become the primary under `litestream replicate` where there is none. With --upgrade also where the primary has an older schema.",
+      run: runStandby,
+    },
+  ],
 ]);
 
 const USAGE = `usage: sealpost [${[...COMMANDS.keys()].join(" | ")}]`;
 const WRONG_USAGE = 2;
 const HEALTH_MS_MAX = 2500;
 
-/** Runs the command that the argument names; answers the exit code. */
-export function runCommand(argument: string): number | Promise<number> {
-  const command = COMMANDS.get(argument);
-  if (command) return command.run();
+/** Runs the command that the first argument names; answers the exit code. */
+export function runCommand([name = "", ...options]: readonly string[]): number | Promise<number> {
+  const command = COMMANDS.get(name);
+  if (command) return command.run(options);
   console.error(`${USAGE}   (--help lists the settings)`);
   return WRONG_USAGE;
 }

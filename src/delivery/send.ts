@@ -51,6 +51,8 @@ export interface SendParts {
   onBroken(endpoint: Endpoint, error: unknown): void;
   /** Aborts what is in flight when the process must end. */
   signal: AbortSignal;
+  /** Null where this machine may send; else resolves once it may. */
+  untilMayGo(): Promise<void> | null;
 }
 
 /**
@@ -58,6 +60,8 @@ export interface SendParts {
  * process ends, or could not begin because the process has no file left: that costs no attempt.
  */
 export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Promise<Sent | null> {
+  const mayGo = parts.untilMayGo();
+  if (mayGo !== null) await mayGo;
   const startedAt = parts.dated();
   const began = parts.monotonic();
   try {

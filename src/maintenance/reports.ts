@@ -234,6 +234,8 @@ export async function readGauges(parts: GaugeParts): Promise<Gauges> {
     replicaContested: replica && Number(replica.state === "contested"),
     replicaMarked: replica && Number(replica.isMarked),
     replicaUploads: replica && replica.uploads,
+    replicaGeneration: replica && replica.generation,
+    leaseHeld: replica && (replica.generation === null ? null : Number(replica.isHeld)),
     openSockets: open,
     idleSockets: idle,
     databaseBytes: size(path),

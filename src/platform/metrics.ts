@@ -152,6 +152,8 @@ export interface Gauges {
   replicaContested: number | null;
   replicaMarked: number | null;
   replicaUploads: number | null;
+  replicaGeneration: number | null;
+  leaseHeld: number | null;
   openSockets: number;
   idleSockets: number;
   databaseBytes: number;
@@ -224,6 +226,11 @@ const GAUGES: Readonly<Record<keyof Gauges, readonly [name: string, help: string
     "sealpost_replica_uploads",
     "Uploads to the replica that brought everything, since the start.",
   ],
+  replicaGeneration: [
+    "sealpost_replica_generation",
+    "Of a pair: whose path in the replica is written to; each take-over counts it up.",
+  ],
+  leaseHeld: ["sealpost_lease_held", "Of a pair: 0 where the lease was not renewed in time."],
   openSockets: ["sealpost_connections_open", "Sockets to receivers."],
   idleSockets: ["sealpost_connections_idle", "Sockets to receivers that wait for a request."],
   databaseBytes: ["sealpost_database_bytes", "Size of the database file."],

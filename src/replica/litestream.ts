@@ -50,13 +50,14 @@ export class Litestream {
     await this.#call("POST", "/start", { path: this.path }, CALL_MS);
   }
 
-  /** Resolves when all that was committed before the call is in the replica. */
-  async sync(): Promise<void> {
+  /** Resolves when all that was committed before the call is in the replica, with its last transaction. */
+  async sync(): Promise<number> {
     const body = { path: this.path, wait: true, timeout: SYNC_SECONDS };
     const { txid, replicated_txid } = await this.#call("POST", "/sync", body, (SYNC_SECONDS + 2) * 1000);
     // Litestream uploads nothing then, and says that all is well.
     if (txid !== undefined && replicated_txid !== undefined && replicated_txid > txid)
       throw new StartError(`the replica is ahead of the database (${replicated_txid}, ${txid})`);
+    return replicated_txid ?? 0;
   }
 
   #call(method: "POST", path: string, body: object, withinMs: number): Promise<Answer> {

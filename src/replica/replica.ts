@@ -5,7 +5,10 @@ import { join, resolve } from "node:path";
 import { limit } from "../core/limits.ts";
 import { SettingsError, StartError } from "../platform/start-error.ts";
 import { findLitestream, isUnderLitestream, Litestream, LitestreamGone } from "./litestream.ts";
-import { judge, type Mark, type MarkStore, openMarkStore, type Own, readMark } from "./mark.ts";
+import { splitGeneration } from "./generations.ts";
+import { adoptLease, describeLease, findLease, type HeldLease, type HolderParts } from "./lease.ts";
+import { judge, type Mark, MARK_FILE, type Own, readMark } from "./mark.ts";
+import { type Objects, openObjects } from "./objects.ts";
 import { type Failure, Uploads } from "./uploads.ts";
 
 const WRITER_FILE = "writer.id";
@@ -34,6 +37,8 @@ export interface ReplicaParts {
    * The last beat, which is a new one where anything was written since. Rejects where nothing can be written.
    */
   beat: () => Promise<number>;
+  /** The lease is lost, or Litestream, without which it is worth nothing: the process has to end. */
+  fail: (error: Error) => void;
 }
 
 /** How the replica stands, for /readyz and the metrics. */
@@ -45,11 +50,16 @@ export interface ReplicaReport {
   isMarked: boolean;
   /** Uploads that brought everything, since the start. */
   uploads: number;
+  /** Of the path that is written to; null where there is no lease. */
+  generation: number | null;
+  /** False where there is a lease, and it is not known whether somebody else has it by now. */
+  isHeld: boolean;
 }
 
 export type ReplicaState = "held" | "written" | "late" | "gone" | "contested" | "stopped";
 
 const NOT_OURS = "nothing is uploaded from here any more";
+const NOT_HELD = "The lease is not renewed: another machine may be the primary.";
 const UNREAD = "the replica's mark cannot be read";
 
 type Line = [level: "info" | "error", msg: string];
@@ -118,8 +128,11 @@ export class Replica {
 
   constructor(
     private readonly litestream: Litestream,
-    private readonly marks: MarkStore | null,
+    /** Where the mark is; null where this kind of replica has no place for it. */
+    private readonly objects: Objects | null,
     private readonly dir: string,
+    /** Of a pair: it stands for the mark, as nobody else has this path. */
+    private readonly lease: HeldLease | null = null,
   ) {}
 
   /**
@@ -135,8 +148,9 @@ export class Replica {
     identity: Omit<Own, "writer">,
     { log, monotonic }: Pick<ReplicaParts, "log" | "monotonic">,
   ): Promise<void> {
+    if (this.lease !== null) return;
     const own = { ...identity, writer: writerOf(this.dir) };
-    if (this.marks === null) {
+    if (this.objects === null) {
       log(
         "warn",
         "This kind of replica cannot be marked: a second service that writes to it is not noticed.",
@@ -167,6 +181,7 @@ export class Replica {
     this.#own = { ...(await parts.begin()), writer: writerOf(this.dir) };
     this.#syncedAt = parts.monotonic();
     this.#uploads = new Uploads(() => this.#upload(parts), parts.monotonic);
+    await this.lease?.begin(this.#own.installation, parts.fail);
     await this.litestream.release();
     this.#enter("written", parts.log);
     await this.#writeMarkIfOurs(parts, false);
@@ -178,8 +193,10 @@ export class Replica {
     return {
       state: this.#state,
       ageSeconds: Math.max(0, at - this.#syncedAt) / 1000,
-      isMarked: this.#marking === "written",
+      isMarked: this.#marking === "written" || this.lease !== null,
       uploads: this.#uploadCount,
+      generation: this.lease?.generation ?? null,
+      isHeld: this.lease?.isHeld ?? true,
     };
   }
 
@@ -189,9 +206,20 @@ export class Replica {
    */
   obstacle(at: number): string | null {
     if (this.#state !== "written") return OBSTACLES[this.#state];
+    if (this.lease?.isHeld === false) return NOT_HELD;
     if (this.#hasFailed) return "The last upload to the replica failed.";
     const isSilent = (this.#uploads?.runningMs(at) ?? 0) > limit("replicaWaitMs");
     return isSilent ? "The replica does not answer." : null;
+  }
+
+  /** See Replication. */
+  get mayGo(): boolean {
+    return this.lease?.isHeld ?? true;
+  }
+
+  /** See Replication. */
+  untilMayGo(): Promise<void> | null {
+    return this.lease === null || this.mayGo ? null : this.lease.untilHeld();
   }
 
   /** See ReplicaGate. An upload that fails leaves them to the next one. */
@@ -208,8 +236,16 @@ export class Replica {
     clearTimeout(this.#timer);
     if (this.#state === "contested") return this.#holdForGood();
     if (this.#isOver) return;
+    if (this.lease !== null) return this.#handOver(this.lease, parts);
     const isMarked = await this.#writeMarkIfOurs(parts, true);
     if (!isMarked && (await this.#whyNot(parts)) !== null) await this.#holdForGood();
+    if (!this.#isOver) this.#enter("stopped", parts.log);
+  }
+
+  /** A successor begins at once where it finds everything, and after the silence otherwise. */
+  async #handOver(lease: HeldLease, parts: ReplicaParts): Promise<void> {
+    if ((await this.#bring()) === null) await lease.end();
+    else await lease.rest();
     if (!this.#isOver) this.#enter("stopped", parts.log);
   }
 
@@ -236,7 +272,7 @@ export class Replica {
   }
 
   async #goOn(parts: ReplicaParts): Promise<void> {
-    if (parts.monotonic() - this.#markedAt >= MARK_MS) await this.look(parts);
+    if (this.#isKept && parts.monotonic() - this.#markedAt >= MARK_MS) await this.look(parts);
     else await this.#bring();
   }
 
@@ -259,27 +295,50 @@ export class Replica {
     const at = parts.monotonic();
     const waiting = this.#waiting.length;
     // After it too: it may have taken longer than a successor waits.
-    const failure = (await this.#whyNot(parts)) ?? (await this.#sync()) ?? (await this.#whyNot(parts));
+    const failure =
+      (await this.#whyNot(parts)) ??
+      (await this.#sync()) ??
+      (await this.#whyNot(parts)) ??
+      (await this.#settle());
     this.#hasFailed = failure !== null;
     // The mark of another writer was found meanwhile.
     if (this.#isOver) return failure ?? new Error(NOT_OURS);
     if (failure === null) this.#onWritten(at, waiting, parts);
-    else if (failure instanceof LitestreamGone) this.#enter("gone", parts.log);
+    else if (failure instanceof LitestreamGone) this.#lose(failure, parts);
     else if (this.#state === "gone" || parts.monotonic() - this.#syncedAt >= LATE_MS)
       this.#enter("late", parts.log, { error: String(failure) });
     return failure;
   }
 
-  #sync(): Promise<Failure> {
-    return this.litestream.sync().then(
-      () => null,
-      (error: Error) => error,
-    );
+  #lose(gone: LitestreamGone, { log, fail }: ReplicaParts): void {
+    this.#enter("gone", log);
+    if (this.lease !== null) fail(gone);
+  }
+
+  async #sync(): Promise<Failure> {
+    try {
+      const txid = await this.litestream.sync();
+      this.lease?.note({ txid });
+      return null;
+    } catch (error) {
+      return error as Error;
+    }
+  }
+
+  /** The first upload makes the generation whole: until the lease says so, the one before is restored. */
+  async #settle(): Promise<Failure> {
+    if (this.lease === null || this.lease.isSettled) return null;
+    try {
+      return (await this.lease.change({ from: null })) ? null : new Error(NOT_HELD);
+    } catch (error) {
+      return error as Error;
+    }
   }
 
   /** Why nothing may be uploaded: a process that has not seen its mark for so long may have a successor. */
   async #whyNot(parts: ReplicaParts): Promise<Failure> {
     if (this.#isOver) return new Error(NOT_OURS);
+    if (this.lease !== null) return this.lease.isHeld ? null : new Error(NOT_HELD);
     if (parts.monotonic() - this.#seenAt < SILENCE_MS) return null;
     const found = await this.#lookAtMark(parts);
     if (found === "theirs") return new Error(NOT_OURS);
@@ -297,7 +356,7 @@ export class Replica {
   async #lookAtMark(parts: ReplicaParts): Promise<Look> {
     const own = this.#own;
     const at = parts.monotonic();
-    if (this.marks === null || own === null) return "ours";
+    if (!this.#isKept || own === null) return "ours";
     const read = await this.#read(parts.log);
     if (read === null) return "unread";
     const isOurs = await this.#isOurs(read.text, own, parts);
@@ -327,6 +386,11 @@ export class Replica {
     return false;
   }
 
+  /** A lease stands for the mark, and some kinds of replica have no place for it. */
+  get #isKept(): boolean {
+    return this.objects !== null && this.lease === null;
+  }
+
   async #holdForGood(): Promise<void> {
     await this.litestream.hold().catch(() => {});
   }
@@ -334,9 +398,9 @@ export class Replica {
   /** Null where it cannot be read. */
   async #read(log: ReplicaParts["log"]): Promise<{ text: string | null } | null> {
     try {
-      const text = (await this.marks?.read()) ?? null;
+      const found = await this.objects?.read(MARK_FILE);
       this.#wasRead = true;
-      return { text };
+      return { text: found?.text ?? null };
     } catch (error) {
       this.#tellMarkFailure(error, log);
       return null;
@@ -352,12 +416,12 @@ export class Replica {
 
   async #writeMark({ now, log }: ReplicaParts, ended: boolean): Promise<void> {
     const own = this.#own;
-    if (this.marks === null || own === null) return;
+    if (!this.#isKept || own === null) return;
     const { installation, writer, start } = own;
     const place = { installation, writer, host: hostname(), start };
     const mark: Mark = { ...place, beat: this.#beat, ended, at: new Date(now()).toISOString() };
     try {
-      await this.marks.write(JSON.stringify(mark));
+      await this.objects?.write(MARK_FILE, JSON.stringify(mark));
       if (this.#marking === "failed") log("info", "the replica is marked again");
       this.#marking = "written";
     } catch (error) {
@@ -386,7 +450,7 @@ function refusal(because: string): StartError {
 }
 
 /** Of the data directory: it is not in the replica, so a restored database is another writer. */
-function writerOf(dir: string): string {
+export function writerOf(dir: string): string {
   const path = join(dir, WRITER_FILE);
   if (!existsSync(path)) writeFileSync(path, randomBytes(16).toString("hex"), { mode: 0o600 });
   return readFileSync(path, "utf8");
@@ -400,12 +464,16 @@ function writerOf(dir: string): string {
 export async function findReplica(
   dataDir: string,
   env: Readonly<Record<string, string | undefined>>,
+  holder: HolderParts,
 ): Promise<Replica | null> {
   const dir = resolve(dataDir);
   const path = join(dir, "sealpost.db");
   const url = env["LITESTREAM_REPLICA_URL"] ?? "";
   const found = await findLitestream(path);
-  if (found instanceof Litestream) return new Replica(found, openMarkStore(url, env), dir);
+  if (found instanceof Litestream) {
+    const lease = await findOwnLease(url, env, dir, holder);
+    return new Replica(found, openObjects(url, env), dir, lease);
+  }
   const isUnder = isUnderLitestream();
   if (!isUnder && url === "" && found === null) return null;
   const who = isUnder ? "Litestream runs above this process" : "LITESTREAM_REPLICA_URL is set";
@@ -415,5 +483,31 @@ export async function findReplica(
       : `but replicates ${found.join(", ")}`;
   throw new SettingsError([
     `SEALPOST_DATA_DIR is ${dir}, and nobody replicates ${path}: ${who}, ${what}. Both must be told the same directory, which has to be there before Litestream starts, for example SEALPOST_DATA_DIR=/data litestream replicate -exec sealpost`,
+  ]);
+}
+
+/**
+ * The lease under which the replica's path is written; null where it is no path of a pair. Throws
+ * SettingsError where somebody else has the lease, or where this one is started without.
+ */
+async function findOwnLease(
+  url: string,
+  env: Readonly<Record<string, string | undefined>>,
+  dir: string,
+  holder: HolderParts,
+): Promise<HeldLease | null> {
+  const split = splitGeneration(url);
+  const objects = openObjects(split?.base ?? url, env);
+  if (objects === null) return null;
+  if (split !== null)
+    return adoptLease(objects, { writer: writerOf(dir), generation: split.generation }, holder);
+  // What cannot be read is told by whoever reads the mark.
+  const other = await findLease(objects).catch((error: unknown) => {
+    if (error instanceof SettingsError) throw error;
+    return null;
+  });
+  if (other === null) return null;
+  throw new SettingsError([
+    `LITESTREAM_REPLICA_URL is that of a pair (the lease is ${describeLease(other.lease)}): start with sealpost standby`,
   ]);
 }

@@ -16,8 +16,21 @@ export interface Replication {
   obstacle: () => string | null;
   /** Resolves once all that is committed by now is in the replica, however long that takes. */
   untilWritten: () => Promise<void>;
+  /** False where it is not known whether another machine is the primary by now. */
+  mayGo: () => boolean;
+  /**
+   * Null where this process may send and answer, as it always may without a lease. Else resolves once it may;
+   * never where somebody else has the lease.
+   */
+  untilMayGo: () => Promise<void> | null;
+  /** Gives up the lease, or says in the mark that this writer has ended. */
   stop: () => Promise<void>;
+  /** How long that may take: whoever waits for the lease needs the last upload first. */
+  stopMs: number;
 }
+
+const MARK_MS = 500;
+const HAND_OVER_MS = 10_000;
 
 const NO_REPLICA: Replication = {
   isAttended: () => false,
@@ -25,7 +38,10 @@ const NO_REPLICA: Replication = {
   problem: () => null,
   obstacle: () => "The service has no replica: it does not run under `litestream replicate`.",
   untilWritten: () => new Promise(() => {}),
+  mayGo: () => true,
+  untilMayGo: () => null,
   stop: async () => {},
+  stopMs: 0,
 };
 
 interface ReplicationParts {
@@ -33,12 +49,13 @@ interface ReplicationParts {
   logger: Logger;
   clock: Clock;
   monotonic: () => number;
+  fail: (error: Error) => void;
 }
 
 /** Counts the start, and lets the replica go on from here. */
 export async function openReplication(
   { store }: Pick<Data, "store">,
-  { replica, logger, clock, monotonic }: ReplicationParts,
+  { replica, logger, clock, monotonic, fail }: ReplicationParts,
 ): Promise<Replication> {
   if (replica === null) {
     await beginStart(store);
@@ -51,6 +68,7 @@ export async function openReplication(
   const parts: ReplicaParts = {
     now: clock.now,
     monotonic,
+    fail,
     log: (level, msg, fields) => logger.log(level, msg, fields),
     async begin() {
       const begun = await beginStart(store);
@@ -67,16 +85,24 @@ export async function openReplication(
   await replica.begin(parts);
   const report = () => replica.report(monotonic());
   return {
-    isAttended: () => problemOf(report()) === null,
+    isAttended: () => obstacleOfState(report()) === null,
     report,
     problem: () => problemOf(report()),
     obstacle: () => replica.obstacle(monotonic()),
     untilWritten: () => replica.untilWritten(),
+    mayGo: () => replica.mayGo,
+    untilMayGo: () => replica.untilMayGo(),
     stop: () => replica.stop(parts),
+    stopMs: report().generation === null ? MARK_MS : HAND_OVER_MS,
   };
 }
 
-function problemOf({ state }: ReplicaReport): string | null {
+function problemOf(report: ReplicaReport): string | null {
+  const unheld = report.isHeld ? null : "the lease is not renewed: another machine may be the primary";
+  return obstacleOfState(report) ?? unheld;
+}
+
+function obstacleOfState({ state }: ReplicaReport): string | null {
   if (state === "contested") return "another service writes to the replica";
   return state === "gone" ? "Litestream is gone: nothing is replicated" : null;
 }

@@ -27,6 +27,9 @@ const MIGRATIONS: readonly string[] = [
   sourceDurability,
 ];
 
+/** Of a database that this program has brought up to date. */
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
 /** The schema's version before and after a start. */
 export interface Migrated {
   from: number;

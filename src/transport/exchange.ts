@@ -30,6 +30,7 @@ export interface ExchangeParts {
   /** Exchanges that wait for the guard and therefore own no connection. */
   readonly resolving: Set<Exchange>;
   readonly shortage: FileShortage;
+  mayWrite(): boolean;
   readonly tlsCa: string | undefined;
 }
 
@@ -104,7 +105,9 @@ export class Exchange implements ConnectionOwner, LookupOwner {
     this.#writeTo(connection);
   }
 
+  /** To connect takes time, in which the process may have stood still. */
   #writeTo(connection: Connection): void {
+    if (!this.#parts.mayWrite()) return this.abort();
     connection.write(joinRequest(this.#head, this.#request.body));
   }
 

@@ -31,6 +31,8 @@ export interface TransportOptions {
   openMax?: number;
   /** Hears, at most once a second, that there was no file left for a socket. */
   onShortage?(): void;
+  /** False while another machine may be the one that sends: what would be written then is `aborted`. */
+  mayWrite?(): boolean;
   /** PEM of the authorities to trust in place of the built-in ones; for tests. */
   tlsCa?: string;
 }
@@ -47,7 +49,8 @@ export function createTransport(options: TransportOptions): Transport {
     () => options.monotonic(),
     () => options.onShortage?.(),
   );
-  const parts = { guard: options.guard, connections, resolving, shortage, tlsCa: options.tlsCa };
+  const mayWrite = () => options.mayWrite?.() ?? true;
+  const parts = { guard: options.guard, connections, resolving, shortage, mayWrite, tlsCa: options.tlsCa };
   const signals = new WeakSet<AbortSignal>();
   let isClosed = false;
 

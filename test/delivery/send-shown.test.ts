@@ -78,6 +78,7 @@ function partsOf(api: Api, transport: Transport, now: () => number): SendParts {
     dated: now,
     monotonic: now,
     signal: new AbortController().signal,
+    untilMayGo: () => null,
     onBroken: (_: Endpoint, error: unknown) => {
       throw error;
     },

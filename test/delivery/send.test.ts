@@ -30,6 +30,7 @@ function partsWith(answer: (request: TransportRequest) => Promise<TransportResul
     now: Date.now,
     dated: Date.now,
     monotonic: () => performance.now(),
+    untilMayGo: () => null,
     onBroken: (_endpoint, error) => {
       throw error;
     },
@@ -307,6 +308,7 @@ test("what an attempt waits for in our own turns is not taken from the destinati
     now: () => 1_700_000_000_000 + clock,
     dated: () => 1_700_000_000_000 + clock,
     monotonic: () => clock,
+    untilMayGo: () => null,
     onBroken: (_endpoint: Endpoint, error: unknown) => {
       throw error;
     },

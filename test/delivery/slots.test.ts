@@ -90,6 +90,7 @@ async function sendToTwelve(api: Awaited<ReturnType<typeof startApi>>, transport
     turnsOf: (projectId: number) => turnsOf(data, projectId),
     isTurnOver: () => data.store.turns.isOver,
     signal: new AbortController().signal,
+    untilMayGo: () => null,
     onBroken() {},
   };
   const { actors } = makeActors(data, {

@@ -55,12 +55,13 @@ function expectFaults(compiled: Compiled, shown: string): void {
   expect(findDifference(block, `${told.join(", ")}\n`)).toBeNull();
 }
 
-test("every block is an example that a test runs: of this file, or test/slow/litestream.slow.ts", () => {
+test("every block is an example that a test runs: of this file, or of slow suites", () => {
   const words: Record<string, string[]> = {
     filters: ["event", "matches", "says no", "refused"],
     transformations: ["event", "transformations", "becomes", "malformed", "refused"],
     schemas: ["schema", "satisfies", "violates", "refused"],
     operating: ["in a terminal"],
+    pair: ["in a terminal"],
   };
   for (const { name, blocks } of pages) {
     for (const [at, { language, info, line, text }] of blocks.entries()) {
@@ -75,6 +76,7 @@ test("every block is an example that a test runs: of this file, or test/slow/lit
     // The page of promises has commands in its table: test/docs/promises.test.ts.
     const few: Record<string, number> = {
       operating: 2,
+      pair: 4,
       promises: 0,
       limits: 0,
       measurements: 0,

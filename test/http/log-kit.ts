@@ -94,6 +94,7 @@ export class Api implements AsyncDisposable {
       dated: now,
       monotonic: () => performance.now(),
       signal,
+      untilMayGo: () => null,
       onBroken: () => {},
     };
     const { actors, recorder } = makeActors(data, {

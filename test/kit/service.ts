@@ -177,10 +177,15 @@ export class Service implements AsyncDisposable {
    * start only.
    */
   async restart(env: Record<string, string> = {}): Promise<void> {
+    this.relaunch(env);
+    await this.ready();
+  }
+
+  /** The same, and does not wait: for whoever is a standby then. */
+  relaunch(env: Record<string, string> = {}): void {
     if (!this.#process.hasEnded) throw new Error("stop or kill the service before it is started again");
     this.#earlierOutput += this.#process.output;
     this.#process = this.#launch(env);
-    await this.ready();
   }
 
   /** Kills what still runs and removes the data directory. */

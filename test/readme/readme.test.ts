@@ -25,7 +25,9 @@ const behaviour = await readPage("src/docs/behaviour.md");
 const EVERY_PAGE = [
   ...GUIDE,
   "CONTRIBUTING.md",
-  ...["architecture", "limits", "measurements", "operating", "promises"].map((name) => `src/docs/${name}.md`),
+  ...["architecture", "limits", "measurements", "operating", "pair", "promises"].map(
+    (name) => `src/docs/${name}.md`,
+  ),
 ];
 const hasTools = ["curl", "openssl"]
   .map((name) => requireTool(name, `apt-get install ${name}`))

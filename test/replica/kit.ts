@@ -1,5 +1,6 @@
 /** A Litestream of our own making, and a process that writes to its replica. */
 import { rmSync } from "node:fs";
+import type { HolderParts } from "../../src/replica/lease.ts";
 import type { ReplicaParts } from "../../src/replica/replica.ts";
 
 /** What Litestream's control socket does, and what it was asked. */
@@ -87,5 +88,7 @@ export class Writer {
       return this.identity;
     },
     beat: async () => ++this.identity.beat,
+    fail: (error) => this.lines.push(`failed ${error.message}`),
   };
+  readonly holder: HolderParts = this.parts;
 }

@@ -49,7 +49,7 @@ const markPath = () => join(home, "replica/sealpost-writer.json");
 const mark = () => readMark(readFileSync(markPath(), "utf8"));
 
 async function open(): Promise<Replica> {
-  const found = await findReplica(dir, env);
+  const found = await findReplica(dir, env, new Writer().holder);
   if (found === null) throw new Error("no replica");
   return found;
 }
@@ -66,16 +66,18 @@ async function begin(writer = new Writer()): Promise<{ replica: Replica; writer:
 
 describe("a replica that is meant", () => {
   test("is found by Litestream's socket in the data directory, and by nothing else", async () => {
-    expect(await findReplica(dir, {})).toBeNull();
+    expect(await findReplica(dir, {}, new Writer().holder)).toBeNull();
     control.listen(join(dir, "sealpost.db"));
-    expect(await findReplica(dir, {})).toBeInstanceOf(Replica);
+    expect(await findReplica(dir, {}, new Writer().holder)).toBeInstanceOf(Replica);
   });
 
   test("and not made is refused, with both directories and an example", async () => {
-    const refused = findReplica(dir, env).catch(String);
+    const refused = findReplica(dir, env, new Writer().holder).catch(String);
     expect(await refused).toMatch(/SEALPOST_DATA_DIR is .*\/data, and nobody replicates .*for example/);
     control.listen("/elsewhere/sealpost.db");
-    expect(await findReplica(dir, {}).catch(String)).toContain("replicates /elsewhere/sealpost.db");
+    expect(await findReplica(dir, {}, new Writer().holder).catch(String)).toContain(
+      "replicates /elsewhere/sealpost.db",
+    );
   });
 });
 

@@ -23,7 +23,7 @@ const mayImport: Record<string, string[]> = {
   destinations: ["transport", "core"],
   delivery: ["destinations", "transport", "store", "platform", "core"],
   pipeline: ["destinations", "store", "platform", "core"],
-  replica: ["store", "platform", "core"],
+  replica: ["destinations", "transport", "store", "platform", "core"],
   maintenance: [
     ...["pipeline", "delivery", "destinations", "replica", "transport", "store", "platform", "core"],
   ],
@@ -32,7 +32,8 @@ const mayImport: Record<string, string[]> = {
     ...["platform", "core"],
   ],
   config: ["transport", "platform", "core"],
-  cli: ["config", "transport"],
+  standby: ["config", "replica", "transport", "store", "platform", "core"],
+  cli: ["config", "standby", "transport"],
   app: [
     ...[
       "checkpointer",

@@ -106,6 +106,7 @@ export function bootProcess(parts: ProcessParts): Process {
     dated: dates.now,
     monotonic: () => world.monotonic,
     signal,
+    untilMayGo: () => null,
     onBroken,
   };
   const steady = openSteadyClock(data, dates);

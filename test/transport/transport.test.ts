@@ -376,3 +376,15 @@ test("an answer that came while the process stood still is read before its deadl
   Bun.sleepSync(500);
   expect((await Promise.all(both)).map(short)).toEqual(["200 ok", "timeout timeout_response"]);
 });
+
+test("nothing is written while another machine may be the one that sends, also where it has connected", async () => {
+  const receiver = await hostile();
+  let mayWrite = true;
+  const { send } = open(undefined, { mayWrite: () => mayWrite });
+  expect(short(await send(receiver.url("/ok")))).toBe("200 ok");
+  mayWrite = false;
+  // By the connection that is open, and by a new one.
+  const both = [send(receiver.url("/ok")), send(receiver.url("/ok"))];
+  expect((await Promise.all(both)).map(short)).toEqual(["aborted", "aborted"]);
+  expect(receiver.counts().opened).toBe(2);
+});

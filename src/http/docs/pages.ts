@@ -5,6 +5,7 @@ import kinds from "../../docs/kinds.md" with { type: "text" };
 import limits from "../../docs/limits.md" with { type: "text" };
 import measurements from "../../docs/measurements.md" with { type: "text" };
 import operating from "../../docs/operating.md" with { type: "text" };
+import pair from "../../docs/pair.md" with { type: "text" };
 import polling from "../../docs/polling.md" with { type: "text" };
 import portal from "../../docs/portal.md" with { type: "text" };
 import promises from "../../docs/promises.md" with { type: "text" };
@@ -43,6 +44,7 @@ export const DOC_PAGES: ReadonlyMap<string, string> = new Map([
   ["schemas", schemas],
   ["tenants", tenants],
   ["operating", operating],
+  ["pair", pair],
   ["limits", limits],
   ["retention", retention],
   ["promises", promises],

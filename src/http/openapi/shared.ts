@@ -53,8 +53,8 @@ A [tour](/docs/tour) shows what there is; [behaviour](/docs/behaviour) has the w
 [transformations](/docs/transformations), and [event types and schemas](/docs/schemas). One page shows the kinds of
 [destinations](/docs/destinations), with more on [queues, topics and buckets](/docs/kinds) and on [polling](/docs/polling). Each of the
 [providers](/docs/providers) has one; what they send [comes in](/docs/sources) like this. Your customers have the [portal](/docs/portal).
-Whoever operates the service for [many customers](/docs/tenants) reads how to [operate](/docs/operating) it, its
-[settings and limits](/docs/limits), [what is kept, and how to erase it](/docs/retention), [what is promised, and what shows it](/docs/promises),
+Whoever operates the service for [many customers](/docs/tenants) reads how to [operate](/docs/operating) it, or
+[a pair of machines](/docs/pair), its [settings and limits](/docs/limits), [what is kept, and how to erase it](/docs/retention), [what is promised, and what shows it](/docs/promises),
 [what it costs](/docs/measurements), and how [its code](/docs/architecture) is laid out.`;
 
 /** What each group of operations is about. */

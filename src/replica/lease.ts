@@ -1,0 +1,252 @@
+import { SettingsError, StartError } from "../platform/start-error.ts";
+import { SCHEMA_VERSION } from "../store/migrations.ts";
+import { VERSION } from "../transport/user-agent.ts";
+import type { Objects } from "./objects.ts";
+
+/** Who may write, and where to: one object beside the replica of a pair. */
+export interface Lease {
+  /** Which database; null until its first start has made it. */
+  installation: string | null;
+  /** Which data directory. */
+  writer: string;
+  /** For people. */
+  host: string;
+  /** Whose path is written to: each writer takes the next. */
+  generation: number;
+  /** Which generation to restore while this one is not whole yet; null once it is. */
+  from: number | null;
+  /** The id of the key that encrypts (four bytes of its hash). */
+  key: string;
+  /** The version of the database's schema. */
+  schema: number;
+  /** Of the service, for people. */
+  version: string;
+  /** Up to which transaction the replica holds everything. */
+  txid: number;
+  /** The writer has stopped, and all that it wrote is in the replica. */
+  ended: boolean;
+  /** Counts up: no two writes are the same. */
+  renewals: number;
+  /** When it was written, for people. */
+  at: string;
+}
+
+export const LEASE_FILE = "sealpost-lease.json";
+/** How long a writer may go on after it began to renew, by its own clock. */
+export const LEASE_MS = 5000;
+/**
+ * How long a lease has not changed, by the clock of whoever looks, before somebody else takes it: clocks that
+ * run by a third too fast or too slow do no harm.
+ */
+export const SILENCE_MS = 6500;
+const RENEW_MS = 1500;
+/** After a failure. */
+const AGAIN_MS = 300;
+
+/** Null where the text is no lease. */
+export function readLease(text: string): Lease | null {
+  try {
+    const lease = JSON.parse(text) as Partial<Lease> | null;
+    const isWhole = typeof lease?.writer === "string" && Number.isInteger(lease.generation);
+    return isWhole && Number.isInteger(lease.renewals) ? (lease as Lease) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The lease as it stands, with its tag; null where there is none. Throws SettingsError where it is none. */
+export async function findLease(objects: Objects): Promise<{ lease: Lease; tag: string } | null> {
+  const found = await objects.read(LEASE_FILE);
+  if (found === null) return null;
+  const lease = readLease(found.text);
+  if (lease === null)
+    throw new SettingsError([`${LEASE_FILE}, beside the replica, does not hold a lease: look who wrote it`]);
+  return { lease, tag: found.tag };
+}
+
+export interface HolderParts {
+  /** Milliseconds by a clock that nobody sets. */
+  monotonic: () => number;
+  /** By the wall clock, for people. */
+  now: () => number;
+  log: (level: "warn" | "info", msg: string, fields?: Record<string, string | number>) => void;
+}
+
+/**
+ * The lease of this process, which renews it. It is held until LEASE_MS after the last renewal began. Past
+ * that it is unknown whether somebody else has it: nothing is sent and answered until a renewal tells.
+ */
+export class HeldLease {
+  #lease: Lease;
+  #tag: string | null;
+  /** By the monotonic clock. */
+  #until = Number.NEGATIVE_INFINITY;
+  #isLost = false;
+  #isOver = false;
+  #onLost: (by: Lease | null) => void = () => {};
+  #onHeld: (() => void)[] = [];
+  /** Renewals come one after the other. */
+  #last: Promise<unknown> = Promise.resolve();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #hasFailed = false;
+
+  /** `tag`: of the lease that this one replaces; null where there is none. */
+  constructor(
+    private readonly objects: Objects,
+    lease: Lease,
+    tag: string | null,
+    private readonly parts: HolderParts,
+  ) {
+    this.#lease = lease;
+    this.#tag = tag;
+  }
+
+  get generation(): number {
+    return this.#lease.generation;
+  }
+
+  /** True where the generation's own path can be restored. */
+  get isSettled(): boolean {
+    return this.#lease.from === null;
+  }
+
+  get isHeld(): boolean {
+    return this.parts.monotonic() < this.#until;
+  }
+
+  /** Resolves with the next renewal; never where it is lost. */
+  untilHeld(): Promise<void> {
+    return new Promise((tell) => this.#onHeld.push(tell));
+  }
+
+  /** The service has started on its database: it ends by `fail` where somebody else has the lease. */
+  async begin(installation: string, fail: (error: Error) => void): Promise<void> {
+    this.#onLost = (by) =>
+      fail(new StartError(`The lease is lost: it is ${by === null ? "gone" : describeLease(by)}.`));
+    await this.change({ installation, schema: SCHEMA_VERSION, version: VERSION });
+  }
+
+  /** Is written with the next renewal. */
+  note(change: Partial<Lease>): void {
+    this.#lease = { ...this.#lease, ...change };
+  }
+
+  /** Writes it now. False where somebody else was first. Rejects where the store does not answer. */
+  change(change: Partial<Lease> = {}): Promise<boolean> {
+    const written = this.#last.then(() => this.#write(change));
+    this.#last = written.catch(() => {});
+    return written;
+  }
+
+  /** Renews it from now on, until `end` or `rest`. */
+  keep(): void {
+    if (this.#isOver || this.#isLost) return;
+    this.#timer = setTimeout(() => void this.#renew(), this.#hasFailed ? AGAIN_MS : RENEW_MS);
+  }
+
+  /** Renews no more: another part of this process, or what it becomes, goes on. */
+  async rest(): Promise<void> {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    await this.#last;
+  }
+
+  /** Gives it up: all that was written is in the replica, and somebody else may begin at once. */
+  async end(): Promise<void> {
+    await this.rest();
+    if (!this.#isLost) await this.change({ ended: true });
+    this.#until = Number.NEGATIVE_INFINITY;
+  }
+
+  async #renew(): Promise<void> {
+    const { log } = this.parts;
+    try {
+      const isOurs = await this.change();
+      if (this.#hasFailed && isOurs) log("info", "the lease is renewed again");
+      this.#hasFailed = false;
+    } catch (error) {
+      if (!this.#hasFailed) log("warn", "the lease is not renewed", { error: String(error) });
+      this.#hasFailed = true;
+    }
+    this.keep();
+  }
+
+  async #write(change: Partial<Lease>): Promise<boolean> {
+    if (this.#isLost) return false;
+    const { monotonic, now } = this.parts;
+    const renewals = this.#lease.renewals + 1;
+    const next: Lease = { ...this.#lease, ...change, renewals, at: new Date(now()).toISOString() };
+    const at = monotonic();
+    const tag = await this.objects.replace(LEASE_FILE, JSON.stringify(next), this.#tag);
+    if (tag === null) return this.#explain(change);
+    this.#tag = tag;
+    this.#lease = next;
+    this.#until = at + LEASE_MS;
+    for (const tell of this.#onHeld.splice(0)) tell();
+    return true;
+  }
+
+  /** An earlier write of our own may have come through without its answer: then its tag is ours. */
+  async #explain(change: Partial<Lease>): Promise<boolean> {
+    const found = await findLease(this.objects);
+    const { writer, generation } = this.#lease;
+    if (found !== null && found.lease.writer === writer && found.lease.generation === generation) {
+      this.#tag = found.tag;
+      this.#lease = found.lease;
+      return this.#write(change);
+    }
+    this.#isLost = true;
+    this.#until = Number.NEGATIVE_INFINITY;
+    this.#onLost(found?.lease ?? null);
+    return false;
+  }
+}
+
+/**
+ * The lease under which a generation is written by this data directory. Throws SettingsError where it is
+ * somebody else's, or of another generation.
+ */
+export async function adoptLease(
+  objects: Objects,
+  own: { writer: string; generation: number },
+  parts: HolderParts,
+): Promise<HeldLease> {
+  const found = await findLease(objects);
+  const { lease } = found ?? { lease: null };
+  if (found === null || lease?.writer !== own.writer || lease.generation !== own.generation)
+    throw new SettingsError([
+      `LITESTREAM_REPLICA_URL is that of generation ${own.generation}, and the lease is ${lease === null ? "not there" : describeLease(lease)}: start with sealpost standby, which gives it a generation of its own`,
+    ]);
+  const held = new HeldLease(objects, found.lease, found.tag, parts);
+  if (!(await held.change({ ended: false })))
+    throw new SettingsError(["The lease was taken by another machine at this start"]);
+  held.keep();
+  return held;
+}
+
+export function describeLease({ host, generation, at }: Lease): string {
+  return `that of ${host}, generation ${generation}, last renewed at ${at}`;
+}
+
+/** What whoever starts, or waits, is to do. */
+export type Role =
+  /** There is no database anywhere yet. */
+  | "begin"
+  /** The newest database is in this data directory. */
+  | "resume"
+  /** The last writer is gone: what it replicated is restored here. */
+  | "take"
+  /** Somebody else writes. */
+  | "follow";
+
+/** `silentMs`: how long the lease has not changed. `held`: the generation of the database here, if any. */
+export function roleOf(
+  lease: Pick<Lease, "writer" | "generation" | "ended"> | null,
+  own: { writer: string; held: number | null },
+  silentMs: number,
+  silenceMs = SILENCE_MS,
+): Role {
+  if (lease === null) return "begin";
+  if (lease.writer === own.writer) return own.held === lease.generation ? "resume" : "take";
+  return lease.ended || silentMs >= silenceMs ? "take" : "follow";
+}

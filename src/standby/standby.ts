@@ -1,0 +1,314 @@
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import { resolve } from "node:path";
+import type { Config } from "../config.ts";
+import { Cipher } from "../core/cipher.ts";
+import type { Logger } from "../platform/log.ts";
+import { SettingsError, StartError } from "../platform/start-error.ts";
+import { generationUrl } from "../replica/generations.ts";
+import {
+  describeLease,
+  findLease,
+  HeldLease,
+  type Lease,
+  type Role,
+  roleOf,
+  SILENCE_MS,
+} from "../replica/lease.ts";
+import { MARK_FILE, readMark } from "../replica/mark.ts";
+import { type Objects, openObjects } from "../replica/objects.ts";
+import { SCHEMA_VERSION } from "../store/migrations.ts";
+import { VERSION } from "../transport/user-agent.ts";
+import { Directory } from "./directory.ts";
+import { Follower } from "./follower.ts";
+import { type Behind, openWaitingRoom } from "./waiting-room.ts";
+
+const LOOK_MS = 500;
+/** A single service renews its mark less often than a pair its lease. */
+const MARK_SILENCE_MS = 15_000;
+const PROBE = "sealpost-lease-probe";
+interface StandbyParts {
+  logger: Logger;
+  env: Readonly<Record<string, string | undefined>>;
+  /** A primary of an older schema is followed, and its database is brought up to date at the take-over. */
+  mayUpgrade: boolean;
+}
+
+/** What stands beside the replica: the lease, or the mark of a service that had none. */
+interface Seen {
+  lease: Lease;
+  /** Null where there is no lease yet. */
+  tag: string | null;
+}
+
+/** One machine of a pair: follows the primary's replica for as long as there is one, and then becomes it. */
+export class Standby {
+  readonly #directory: Directory;
+  readonly #url: string;
+  readonly #objects: Objects;
+  readonly #cipher: Cipher;
+  readonly #follower: Follower;
+  readonly #litestream: string;
+  /** Frees the port, where it is open. */
+  #leave: (() => Promise<void>) | null = null;
+  /** That there is nothing to take over is told once. */
+  #isTold = false;
+  /** The lease as it was last seen, and since when it has not changed. */
+  #seen: Seen | null = null;
+  #since = 0;
+  /** When the copy was last as far as the lease said; null where there is none. */
+  #levelAt: number | null = null;
+
+  /** Throws SettingsError where a pair cannot be made with these settings. */
+  constructor(
+    private readonly config: Config,
+    private readonly parts: StandbyParts,
+  ) {
+    const { env, logger } = parts;
+    const url = env["LITESTREAM_REPLICA_URL"] ?? "";
+    const objects = openObjects(url, env);
+    const litestream = Bun.which("litestream");
+    const problems: string[] = [];
+    if (objects === null)
+      problems.push(
+        `LITESTREAM_REPLICA_URL must be that of a bucket or a folder, which both machines reach, for example LITESTREAM_REPLICA_URL=s3://bucket/path`,
+      );
+    if (config.secretKeys === null)
+      problems.push(
+        `SEALPOST_SECRET_KEY must be set, and be the same for both machines, for example SEALPOST_SECRET_KEY=$(openssl rand -base64 32)`,
+      );
+    if (litestream === null)
+      problems.push("PATH must lead to litestream, for example PATH=/usr/local/bin:$PATH");
+    if (objects === null || config.secretKeys === null || litestream === null)
+      throw new SettingsError(problems);
+    this.#directory = new Directory(resolve(config.dataDir));
+    this.#url = url;
+    this.#objects = objects;
+    this.#cipher = new Cipher(config.secretKeys);
+    this.#litestream = litestream;
+    this.#follower = new Follower(litestream, this.#directory.path, logger.log);
+  }
+
+  /** Resolves once this machine has the lease and the newest database, with what starts the primary. */
+  async untilPrimary(): Promise<{ command: string[]; env: Record<string, string | undefined> }> {
+    const lock = this.#directory.lock();
+    await requireConditions(this.#objects);
+    try {
+      let generation: number | null = null;
+      while (generation === null) {
+        const role = await this.#look();
+        if (role === "follow") await this.#follow();
+        else if (role !== null) generation = await this.#become(role);
+        if (generation === null) await Bun.sleep(LOOK_MS);
+      }
+      return this.#primary(generation);
+    } finally {
+      await this.#leave?.();
+      lock.release();
+    }
+  }
+
+  /** Null where the lease cannot be read at the moment. */
+  async #look(): Promise<Role | null> {
+    const now = performance.now();
+    let seen: Seen | null;
+    try {
+      seen = await this.#find();
+    } catch (error) {
+      if (error instanceof SettingsError) throw error;
+      this.parts.logger.log("warn", "the lease cannot be read", { error: String(error) });
+      // Time in which nothing is seen is no silence of the primary.
+      this.#seen = null;
+      return null;
+    }
+    if (seen !== null) this.#requireSame(seen.lease);
+    if (
+      this.#seen === null ||
+      seen?.lease.renewals !== this.#seen.lease.renewals ||
+      seen.tag !== this.#seen.tag
+    )
+      this.#since = now;
+    this.#seen = seen;
+    const own = { writer: this.#directory.writer, held: this.#directory.generation };
+    const silenceMs = seen !== null && seen.tag === null ? MARK_SILENCE_MS : SILENCE_MS;
+    return roleOf(seen?.lease ?? null, own, now - this.#since, silenceMs);
+  }
+
+  async #find(): Promise<Seen | null> {
+    const found = await findLease(this.#objects);
+    if (found !== null) return found;
+    const text = (await this.#objects.read(MARK_FILE))?.text;
+    const mark = text === undefined ? null : readMark(text);
+    if (mark === null) return null;
+    const { installation, writer, host, ended, at, beat } = mark;
+    const lease = { ...this.#newLease(0, null), installation, writer, host, ended, at, renewals: beat };
+    return { lease, tag: null };
+  }
+
+  /** Throws SettingsError where this machine could not go on with what the primary has written. */
+  #requireSame({ installation, key, schema, version }: Lease): void {
+    const own = this.#directory.installation;
+    const problems: string[] = [];
+    if (own !== null && installation !== null && own !== installation)
+      problems.push(
+        `LITESTREAM_REPLICA_URL is the replica of another installation than the database in SEALPOST_DATA_DIR (${this.#directory.path}): name the right replica, or an empty directory`,
+      );
+    if (!this.#cipher.has(key))
+      problems.push(
+        `SEALPOST_SECRET_KEY lacks the key ${key}, by which the primary encrypts: both machines need the same`,
+      );
+    if (schema > SCHEMA_VERSION)
+      problems.push(
+        `The primary (${version}) has schema ${schema} and this version (${VERSION}) knows ${SCHEMA_VERSION}: start the newer version here`,
+      );
+    if (schema < SCHEMA_VERSION && !this.parts.mayUpgrade)
+      problems.push(
+        `The primary (${version}) has schema ${schema} and this version (${VERSION}) has ${SCHEMA_VERSION}: to upgrade by this take-over start sealpost standby --upgrade`,
+      );
+    if (problems.length > 0) throw new SettingsError(problems);
+  }
+
+  #newLease(generation: number, from: number | null): Lease {
+    return {
+      installation: this.#directory.installation,
+      writer: this.#directory.writer,
+      host: hostname(),
+      generation,
+      from,
+      key: this.#cipher.currentKeyId,
+      schema: SCHEMA_VERSION,
+      version: VERSION,
+      txid: 0,
+      ended: false,
+      renewals: 0,
+      at: new Date().toISOString(),
+    };
+  }
+
+  #wait(): () => Promise<void> {
+    const { lease } = this.#seen ?? {};
+    if (lease) this.parts.logger.log("info", "standby", { primary: describeLease(lease) });
+    this.#supersede();
+    return openWaitingRoom(this.config, () => this.#behind());
+  }
+
+  async #follow(): Promise<void> {
+    const { lease } = this.#seen ?? {};
+    if (!lease) return;
+    this.#leave ??= this.#wait();
+    await this.#follower.follow(generationUrl(this.#url, sourceOf(lease)));
+    const { position } = this.#follower;
+    if (position === 0) this.#levelAt = null;
+    else if (lease.from === null && position >= lease.txid) this.#levelAt = performance.now();
+    else this.#levelAt ??= performance.now();
+  }
+
+  #behind(): Behind {
+    const { lease } = this.#seen ?? {};
+    if (!lease) return { primary: "not known", transactions: 0, seconds: this.#behindSeconds };
+    const transactions = Math.max(0, lease.txid - this.#follower.position);
+    return { primary: describeLease(lease), transactions, seconds: this.#behindSeconds };
+  }
+
+  get #behindSeconds(): number | null {
+    return this.#levelAt === null ? null : Math.round((performance.now() - this.#levelAt) / 100) / 10;
+  }
+
+  /** Takes the lease and the database. Answers the generation; null where somebody else was first. */
+  async #become(role: "begin" | "resume" | "take"): Promise<number | null> {
+    const { logger } = this.parts;
+    const seen = this.#seen;
+    if (role === "begin") await this.#requireNothing();
+    if (role === "take") this.#supersede();
+    const goesOn = role === "resume" && seen !== null && seen.tag !== null;
+    const source = role === "begin" || seen === null ? null : sourceOf(seen.lease);
+    const lease = goesOn ? seen.lease : this.#newLease((seen?.lease.generation ?? 0) + 1, source);
+    const { log } = logger;
+    const held = new HeldLease(this.#objects, { ...lease, ended: false }, seen?.tag ?? null, {
+      monotonic: () => performance.now(),
+      now: Date.now,
+      log,
+    });
+    if (role === "take" && !(await this.#canTake(source ?? 0))) return null;
+    if (!(await held.change())) return null;
+    held.keep();
+    try {
+      if (role === "take") {
+        await this.#follower.catchUp(generationUrl(this.#url, source ?? 0));
+        this.#follower.install();
+      }
+      this.#directory.belongsTo(lease.generation);
+      const { generation } = lease;
+      log("info", "this machine is the primary", {
+        role,
+        generation,
+        ...(seen && { last: describeLease(seen.lease) }),
+      });
+      return generation;
+    } finally {
+      await held.rest();
+    }
+  }
+
+  /** What cannot be restored is not taken: its writer may come back with its own disk. */
+  async #canTake(source: number): Promise<boolean> {
+    let because = "the replica holds nothing to restore";
+    try {
+      if (await this.#follower.holdsAny(generationUrl(this.#url, source))) return true;
+    } catch (error) {
+      because = String(error);
+    }
+    if (!this.#isTold)
+      this.parts.logger.log("warn", "the primary is silent, and cannot be replaced", { because });
+    this.#isTold = true;
+    return false;
+  }
+
+  /** A replica that nobody has marked is not ours to begin beside. */
+  async #requireNothing(): Promise<void> {
+    if (this.#directory.hasDatabase || !(await this.#follower.holdsAny(this.#url))) return;
+    throw new SettingsError([
+      `LITESTREAM_REPLICA_URL holds a replica that no service has marked: restore it into SEALPOST_DATA_DIR (${this.#directory.path}) first, or name an empty path`,
+    ]);
+  }
+
+  #supersede(): void {
+    const folder = this.#directory.supersede();
+    if (folder === null) return;
+    this.parts.logger.log("warn", "the database of this directory has a successor: it is kept aside", {
+      folder,
+    });
+  }
+
+  #primary(generation: number) {
+    const service = Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, Bun.main];
+    const url = generationUrl(this.#url, generation);
+    const env = { ...this.parts.env, LITESTREAM_REPLICA_URL: url, SEALPOST_DATA_DIR: this.#directory.path };
+    const quoted = service.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(" ");
+    return { command: [this.#litestream, "replicate", "-exec", quoted], env };
+  }
+}
+
+/** The generation that holds what is newest. */
+function sourceOf({ generation, from }: Lease): number {
+  return from ?? generation;
+}
+
+/** Tries what a lease stands on. Throws SettingsError where two machines could both take it. */
+async function requireConditions(objects: Objects): Promise<void> {
+  const name = `${PROBE}-${randomBytes(8).toString("hex")}`;
+  try {
+    const first = await objects.replace(name, "1", null);
+    const again = await objects.replace(name, "2", null);
+    const next = first === null ? null : await objects.replace(name, "3", first);
+    const stale = first === null ? null : await objects.replace(name, "4", first);
+    if (first !== null && again === null && next !== null && stale === null) return;
+  } catch (error) {
+    throw new StartError(`The place of the replica cannot be written to: ${String(error)}`);
+  } finally {
+    await objects.remove(name).catch(() => {});
+  }
+  throw new SettingsError([
+    "LITESTREAM_REPLICA_URL is in a store without conditional writes (If-None-Match, If-Match), on which the lease of a pair stands: choose a store that has them",
+  ]);
+}

@@ -1,0 +1,209 @@
+/** Who has the lease, for how long, and what whoever starts is to do. */
+import { beforeEach, describe, expect, test } from "bun:test";
+import { generationUrl, splitGeneration } from "../../src/replica/generations.ts";
+import {
+  adoptLease,
+  findLease,
+  HeldLease,
+  type Lease,
+  LEASE_FILE,
+  LEASE_MS,
+  readLease,
+  roleOf,
+  SILENCE_MS,
+} from "../../src/replica/lease.ts";
+import type { Objects, StoredObject } from "../../src/replica/objects.ts";
+
+/** A store in memory that may be away, or lose an answer after it has written. */
+class PlayedObjects implements Objects {
+  readonly stored = new Map<string, StoredObject>();
+  failure: "none" | "away" | "answer lost" = "none";
+  #tags = 0;
+
+  async read(name: string) {
+    if (this.failure === "away") throw new Error("away");
+    return this.stored.get(name) ?? null;
+  }
+
+  async write(name: string, text: string) {
+    this.stored.set(name, { text, tag: String(++this.#tags) });
+  }
+
+  async replace(name: string, text: string, tag: string | null) {
+    if (this.failure === "away") throw new Error("away");
+    if ((this.stored.get(name)?.tag ?? null) !== tag) return null;
+    await this.write(name, text);
+    if (this.failure === "answer lost") throw new Error("no answer");
+    return String(this.#tags);
+  }
+
+  async remove(name: string) {
+    this.stored.delete(name);
+  }
+}
+
+const LEASE: Lease = {
+  installation: null,
+  writer: "a",
+  host: "host-a",
+  generation: 1,
+  from: null,
+  key: "00000000",
+  schema: 1,
+  version: "1",
+  txid: 0,
+  ended: false,
+  renewals: 0,
+  at: "",
+};
+
+let objects: PlayedObjects;
+let time = 0;
+const parts = { monotonic: () => time, now: () => 0, log: () => {} };
+const lost: string[] = [];
+
+beforeEach(() => {
+  objects = new PlayedObjects();
+  time = 1000;
+  lost.length = 0;
+});
+
+async function hold(lease = LEASE, tag: string | null = null): Promise<HeldLease> {
+  const held = new HeldLease(objects, lease, tag, parts);
+  expect(await held.change()).toBe(true);
+  await held.begin("db", (error) => lost.push(error.message));
+  return held;
+}
+
+const stored = async () => (await findLease(objects))?.lease;
+
+describe("a lease", () => {
+  test("is held until its time is over since the last renewal began, and again after the next", async () => {
+    const held = await hold();
+    time += LEASE_MS - 1;
+    expect(held.isHeld).toBe(true);
+    time += 1;
+    expect(held.isHeld).toBe(false);
+    const waiting = held.untilHeld();
+    expect(await held.change()).toBe(true);
+    await waiting;
+    expect(held.isHeld).toBe(true);
+    expect(lost).toEqual([]);
+  });
+
+  test("is not renewed by a write whose answer is lost, and not lost by it either", async () => {
+    const held = await hold();
+    objects.failure = "answer lost";
+    time += LEASE_MS;
+    await expect(held.change({ txid: 7 })).rejects.toThrow("no answer");
+    expect(held.isHeld).toBe(false);
+    objects.failure = "none";
+    expect(await held.change()).toBe(true);
+    expect(held.isHeld).toBe(true);
+    expect(await stored()).toMatchObject({ writer: "a", txid: 7 });
+  });
+
+  test("that another one took is lost for good, whatever the clock says", async () => {
+    const held = await hold();
+    const other = new HeldLease(
+      objects,
+      { ...LEASE, writer: "b", host: "host-b", generation: 2 },
+      objects.stored.get(LEASE_FILE)?.tag ?? null,
+      parts,
+    );
+    expect(await other.change()).toBe(true);
+    expect(await held.change()).toBe(false);
+    expect([held.isHeld, other.isHeld]).toEqual([false, true]);
+    expect(lost.join()).toContain("host-b, generation 2");
+    expect(await held.change({ ended: true })).toBe(false);
+    expect(await stored()).toMatchObject({ writer: "b", ended: false });
+  });
+
+  test("of two that want it one has it, and each generation is taken once", async () => {
+    const seen = objects.stored.get(LEASE_FILE)?.tag ?? null;
+    const wants = ["b", "c", "d"].map(
+      (writer) => new HeldLease(objects, { ...LEASE, writer, generation: 2 }, seen, parts),
+    );
+    const got = await Promise.all(wants.map((want) => want.change()));
+    expect(got.filter(Boolean)).toHaveLength(1);
+  });
+
+  test("that is given up says so, is held no more, and what was noted is in it", async () => {
+    const held = await hold();
+    held.note({ txid: 9 });
+    await held.end();
+    expect(await stored()).toMatchObject({ ended: true, txid: 9, installation: "db" });
+    expect(held.isHeld).toBe(false);
+  });
+
+  test("that is gone from the store is lost", async () => {
+    const held = await hold();
+    await objects.remove(LEASE_FILE);
+    expect(await held.change()).toBe(false);
+    expect(lost.join()).toContain("it is gone");
+  });
+
+  test("is adopted by the directory and for the generation that it names, and by no other", async () => {
+    await (await hold()).rest();
+    const adopt = (writer: string, generation: number) =>
+      adoptLease(objects, { writer, generation }, parts).catch(String);
+    expect(await adopt("b", 1)).toContain("start with sealpost standby");
+    expect(await adopt("a", 2)).toContain("start with sealpost standby");
+    const adopted = await adopt("a", 1);
+    expect(adopted).toBeInstanceOf(HeldLease);
+    await (adopted as HeldLease).rest();
+    await objects.remove(LEASE_FILE);
+    expect(await adopt("a", 1)).toContain("not there");
+  });
+
+  test("what is none is none, and nobody goes on beside it", async () => {
+    for (const text of ["", "null", "{}", "[]", '{"writer": 1, "generation": 1, "renewals": 1}'])
+      expect(readLease(text)).toBeNull();
+    await objects.write(LEASE_FILE, "{}");
+    await expect(findLease(objects)).rejects.toThrow("does not hold a lease");
+  });
+});
+
+describe("whoever starts, or waits", () => {
+  const own = { writer: "a", held: 3 };
+  const ours = { writer: "a", generation: 3, ended: false };
+  const theirs = { writer: "b", generation: 3, ended: false };
+  const cases: [what: string, role: string, ...Parameters<typeof roleOf>][] = [
+    ["where there is no lease begins", "begin", null, own, 0],
+    ["with the lease and its database goes on", "resume", ours, own, 0],
+    ["also where it has ended", "resume", { ...ours, ended: true }, own, 0],
+    ["with the lease and an older database restores", "take", ours, { writer: "a", held: 2 }, 0],
+    ["with the lease and no database restores", "take", ours, { writer: "a", held: null }, 0],
+    ["beside another one follows", "follow", theirs, own, 0],
+    ["follows until the lease is silent for long", "follow", theirs, own, SILENCE_MS - 1],
+    ["takes it then", "take", theirs, own, SILENCE_MS],
+    ["takes it at once where it was given up", "take", { ...theirs, ended: true }, own, 0],
+  ];
+  for (const [what, role, ...given] of cases)
+    test(what, () => {
+      expect(roleOf(...given)).toBe(role as "begin");
+    });
+
+  test("the silence is longer than a lease by clocks that differ by a quarter", () => {
+    expect(SILENCE_MS).toBeGreaterThan(LEASE_MS * 1.25);
+  });
+});
+
+describe("a generation's path", () => {
+  const urls = ["file:///a/b", "s3://bucket/path?region=x&endpoint=http://h:1/", "s3://bucket"];
+  test("leads back to the replica and its number", () => {
+    for (const url of urls)
+      for (const generation of [1, 42, 99_999_999])
+        expect(splitGeneration(generationUrl(url, generation))).toEqual({ base: url, generation });
+    expect(generationUrl("s3://bucket/path?region=x", 7)).toBe(
+      "s3://bucket/path/generations/00000007?region=x",
+    );
+  });
+
+  test("of 0 is the replica's own", () => {
+    for (const url of urls) {
+      expect(generationUrl(url, 0)).toBe(url);
+      expect(splitGeneration(url)).toBeNull();
+    }
+  });
+});

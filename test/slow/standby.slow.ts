@@ -1,0 +1,335 @@
+// time budget: 600 s
+/**
+ * A pair under the real Litestream: one machine writes, the other follows and takes over, whatever happens to
+ * the first one, and nothing that was acknowledged is lost. On a machine that has no Litestream yet, building
+ * it takes most of the time.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import page from "../../src/docs/pair.md" with { type: "text" };
+import { audit } from "../durability/audit.ts";
+import { Cable } from "../durability/cable.ts";
+import { settleBooks } from "../durability/books.ts";
+import {
+  Bucket,
+  gauge,
+  makePlaces,
+  type Places,
+  replicatedBy,
+  startReplicated,
+} from "../durability/machine.ts";
+import { Machine, pairedEnv, Router, standbyCommand } from "../durability/pair.ts";
+import { Publishers } from "../durability/publishers.ts";
+import { addEndpoint, clientOf, prepareLoad } from "../durability/setup.ts";
+import { buildLitestream, CONFIG } from "../kit/litestream.ts";
+import { type Recorder, startRecorder } from "../kit/recorder.ts";
+import { freePorts } from "../kit/real-server.ts";
+import { runService, startService } from "../kit/service.ts";
+import { readBlocks } from "../readme/blocks.ts";
+
+const REPLICA = { SEALPOST_DURABILITY: "replica" };
+const LOSSES = 3;
+
+let litestream = "";
+let bucket: Bucket;
+const home = mkdtempSync(join(tmpdir(), "sealpost-pair-"));
+
+beforeAll(async () => {
+  litestream = await buildLitestream();
+  bucket = await Bucket.start();
+}, 500_000);
+
+afterAll(async () => {
+  await bucket[Symbol.asyncDispose]();
+  rmSync(home, { recursive: true, force: true });
+});
+
+interface Pair extends AsyncDisposable {
+  primary: Machine;
+  standby: Machine;
+}
+
+/** Both at one replica; the first one is the primary, and the second has a copy. */
+async function startPair(
+  settings: Record<string, string>,
+  ofPrimary: Pick<Places, "env">,
+  ofStandby = ofPrimary,
+): Promise<Pair> {
+  const primary = new Machine({ ...pairedEnv(litestream, ofPrimary), ...settings });
+  await primary.ready();
+  const standby = new Machine({ ...pairedEnv(litestream, ofStandby), ...settings });
+  await standby.follows();
+  standby.service.keys = primary.service.keys;
+  const end = async () => {
+    for (const machine of [primary, standby]) await machine[Symbol.asyncDispose]();
+  };
+  return { primary, standby, [Symbol.asyncDispose]: end };
+}
+
+interface Loaded extends AsyncDisposable {
+  publishers: Publishers;
+  router: Router;
+  recorder: Recorder;
+  /** Waits until all is answered and delivered, and tells which promise is broken. */
+  settle(by: Machine, startsAt: readonly number[]): Promise<string[]>;
+}
+
+async function load({ primary, standby }: Pair): Promise<Loaded> {
+  const recorder = await startRecorder();
+  const target = await prepareLoad(primary.service, recorder);
+  const router = new Router(target, [primary, standby]);
+  const publishers = new Publishers(target);
+  await publishers.whenAcknowledged(500);
+  return {
+    publishers,
+    router,
+    recorder,
+    async settle(by, startsAt) {
+      await publishers.whenAcknowledged(200);
+      await publishers.finish();
+      return audit(await settleBooks(by.service, recorder, publishers), startsAt);
+    },
+    async [Symbol.asyncDispose]() {
+      await publishers.abandon();
+      await router[Symbol.asyncDispose]();
+      await recorder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("a primary that is killed", () => {
+  const kinds: [string, () => Places][] = [
+    ["a folder", () => makePlaces(home)],
+    ["a bucket", () => bucket.places(home)],
+  ];
+  const losses = kinds.flatMap(([kind, make]) =>
+    Array.from({ length: LOSSES }, (_, nth) => [nth + 1, kind, make] as const),
+  );
+  test.each(losses)(
+    "has a successor that lost nothing of what was acknowledged, %i, by a replica in %s",
+    async (_, __, make) => {
+      await using pair = await startPair(REPLICA, make());
+      await using loaded = await load(pair);
+      await Bun.sleep(Math.random() * 1500);
+      const lostAt = await pair.primary.lose();
+      rmSync(pair.primary.service.dataDir, { recursive: true });
+      await pair.standby.ready();
+      const { becameAt } = pair.standby;
+      console.log(`ready ${Date.now() - lostAt} ms after the kill, the lease ${becameAt - lostAt} ms`);
+      expect(await loaded.settle(pair.standby, [becameAt])).toEqual([]);
+    },
+    90_000,
+  );
+
+  test("and comes back within the lease goes on with its own disk: nothing is lost with the disk alone", async () => {
+    await using pair = await startPair({}, makePlaces(home));
+    await using loaded = await load(pair);
+    await pair.primary.lose();
+    await pair.primary.service.restart();
+    expect(await gauge(pair.primary.service, "sealpost_replica_generation")).toBe(1);
+    expect(await loaded.settle(pair.primary, [pair.primary.becameAt])).toEqual([]);
+    await pair.standby.follows();
+  }, 90_000);
+
+  test("comes back as the standby; its database stays aside, and it takes over in its turn", async () => {
+    await using pair = await startPair({}, bucket.places(home));
+    const { primary, standby } = pair;
+    await addEndpoint(primary.service, "http://127.0.0.1:9/");
+    await primary.lose();
+    await standby.ready();
+    primary.service.relaunch();
+    await primary.follows();
+    expect(readdirSync(join(primary.service.dataDir, "superseded"))).toContain("sealpost.db");
+    const made = await addEndpoint(standby.service, "http://127.0.0.1:9/second");
+    expect(await standby.service.stop()).toBe(0);
+    await primary.ready();
+    expect((await clientOf(primary.service).get(`/v1/endpoints/${made}`)).status).toBe(200);
+    expect(await gauge(primary.service, "sealpost_replica_generation")).toBe(3);
+  }, 90_000);
+});
+
+describe("a primary that is told to end", () => {
+  test("hands over under load at once, and loses nothing with the disk alone", async () => {
+    await using pair = await startPair({}, bucket.places(home));
+    await using loaded = await load(pair);
+    const stoppedAt = Date.now();
+    expect(await pair.primary.service.stop()).toBe(0);
+    const endedAt = Date.now();
+    await pair.standby.ready();
+    console.log(`ended after ${endedAt - stoppedAt} ms, its successor ready after ${Date.now() - stoppedAt}`);
+    expect(await loaded.settle(pair.standby, [pair.standby.becameAt])).toEqual([]);
+    expect(loaded.router.turns).toBe(1);
+  }, 90_000);
+});
+
+/** The same replica, reached by the cable. */
+function through(cable: Cable, { env }: Places): Pick<Places, "env"> {
+  const url = (env["LITESTREAM_REPLICA_URL"] ?? "").replace(String(bucket.port), String(cable.port));
+  return { env: { ...env, LITESTREAM_REPLICA_URL: url } };
+}
+
+describe("a primary that does not know that it has a successor", () => {
+  test("as its host halted it: what it wrote and sends does not count, and it ends", async () => {
+    await using pair = await startPair(REPLICA, bucket.places(home));
+    await using loaded = await load(pair);
+    const { primary, standby } = pair;
+    const goOn = primary.freeze();
+    await standby.ready();
+    await Bun.sleep(1000);
+    goOn();
+    await primary.service.exit();
+    expect(primary.service.output()).toContain("The lease is lost");
+    primary.service.relaunch();
+    expect(await loaded.settle(standby, [standby.becameAt])).toEqual([]);
+    await primary.follows();
+  }, 90_000);
+
+  test("as its network is cut: it answers and sends nothing until it knows, and ends", async () => {
+    const places = bucket.places(home);
+    await using cable = await Cable.to(bucket.port);
+    await using pair = await startPair({}, through(cable, places), places);
+    await using loaded = await load(pair);
+    const { primary, standby } = pair;
+    cable.cut();
+    await standby.ready();
+    expect((await fetch(`${primary.url}/readyz`)).status).toBe(503);
+    // Nothing is acknowledged there any more.
+    const asked = clientOf(primary.service).post("/v1/events", {
+      type: "late.event",
+      data: {},
+      external_id: "late",
+    });
+    const first = await Promise.race([asked.catch(() => null), Bun.sleep(1000).then(() => "no answer")]);
+    expect(first).toBe("no answer");
+    cable.mend();
+    await primary.service.exit();
+    expect(primary.service.output()).toContain("The lease is lost");
+    const broken = await loaded.settle(standby, [standby.becameAt]);
+    // The announced second: what the disk of the first one had acknowledged before the cut was seen.
+    expect(broken.filter((sentence) => !/not in the log/.test(sentence))).toEqual([]);
+  }, 90_000);
+
+  test("a lease that nobody took is renewed again, and all goes on", async () => {
+    const places = bucket.places(home);
+    await using cable = await Cable.to(bucket.port);
+    await using primary = new Machine(pairedEnv(litestream, through(cable, places)));
+    await primary.ready();
+    cable.cut();
+    while ((await fetch(`${primary.url}/readyz`)).ok) await Bun.sleep(50);
+    const asked = clientOf(primary.service).post("/v1/events", { type: "a.b", data: {} });
+    cable.mend();
+    expect((await asked).status).toBe(202);
+    await primary.ready();
+  }, 90_000);
+});
+
+describe("what is refused at a start, with exit code 2 and the reason", () => {
+  async function refusal(
+    places: Pick<Places, "env">,
+    settings: Record<string, string | undefined>,
+    command = standbyCommand(),
+  ): Promise<string> {
+    const env = { ...pairedEnv(litestream, places), ...settings };
+    const given = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined);
+    const { exitCode, output } = await runService({ command, env: Object.fromEntries(given) });
+    return `${exitCode} ${output}`;
+  }
+
+  test("settings by which there can be no pair", async () => {
+    const places = makePlaces(home);
+    expect(await refusal(places, { SEALPOST_SECRET_KEY: undefined })).toMatch(
+      /^2 [^]*SEALPOST_SECRET_KEY must be set/,
+    );
+    for (const url of [undefined, "sftp://host/path"])
+      expect(await refusal(places, { LITESTREAM_REPLICA_URL: url })).toMatch(
+        /^2 [^]*must be that of a bucket or a folder/,
+      );
+    expect(await refusal(places, { PATH: "/nowhere" })).toMatch(/^2 [^]*PATH must lead to litestream/);
+    expect(await refusal(places, {}, standbyCommand("--sideways"))).toMatch(/^2 [^]*takes --upgrade alone/);
+  }, 60_000);
+
+  test("a bucket without conditional writes", async () => {
+    const objects = new Map<string, string>();
+    await using simple = Bun.serve({
+      port: 0,
+      async fetch(request) {
+        const { pathname } = new URL(request.url);
+        if (request.method === "PUT") objects.set(pathname, await request.text());
+        const headers = { etag: '"always"' };
+        return new Response(objects.get(pathname) ?? "", {
+          status: objects.has(pathname) ? 200 : 404,
+          headers,
+        });
+      },
+    });
+    const url = `s3://bucket/path?endpoint=http://127.0.0.1:${simple.port}`;
+    const { env } = bucket.places(home);
+    const text = await refusal({ env: { ...env, LITESTREAM_REPLICA_URL: url } }, {});
+    expect(text).toMatch(/^2 [^]*without conditional writes/);
+  }, 60_000);
+
+  test("a standby that could not go on: another key, another schema, another installation; half a pair", async () => {
+    const places = makePlaces(home);
+    await using primary = new Machine(pairedEnv(litestream, places));
+    await primary.ready();
+    const otherKey = Buffer.alloc(32, "other").toString("base64");
+    expect(await refusal(places, { SEALPOST_SECRET_KEY: otherKey })).toMatch(
+      /^2 [^]*SEALPOST_SECRET_KEY lacks the key/,
+    );
+
+    await using alone = await startService();
+    await alone.stop();
+    const others = { SEALPOST_DATA_DIR: alone.dataDir };
+    expect(await refusal(places, others)).toMatch(/^2 [^]*another installation/);
+
+    const { command } = replicatedBy(litestream, places);
+    expect(await refusal(places, {}, command)).toMatch(/start with sealpost standby/);
+    const own = `${places.env["LITESTREAM_REPLICA_URL"]}/generations/00000001`;
+    expect(await refusal(places, { LITESTREAM_REPLICA_URL: own }, command)).toMatch(/generation of its own/);
+    await primary.ready();
+  }, 90_000);
+});
+
+test("a service that ran alone becomes the primary of a pair, with its database", async () => {
+  const places = bucket.places(home);
+  await using alone = await startReplicated(litestream, places);
+  const made = await addEndpoint(alone.service, "http://127.0.0.1:9/");
+  expect(await alone.service.stop()).toBe(0);
+  const env = pairedEnv(litestream, places);
+  await using primary = new Machine({ ...env, SEALPOST_DATA_DIR: alone.service.dataDir });
+  await primary.ready();
+  await using standby = new Machine(env);
+  await standby.follows();
+  primary.service.keys = standby.service.keys = alone.service.keys;
+  await primary.lose();
+  await standby.ready();
+  expect((await clientOf(standby.service).get(`/v1/endpoints/${made}`)).status).toBe(200);
+  expect(existsSync(join(standby.service.dataDir, "following"))).toBe(false);
+}, 90_000);
+
+test("the page of a pair does what it says, typed from its first line to its last", async () => {
+  const typed = readBlocks(page).filter(({ info }) => info === "in a terminal");
+  expect(typed.length).toBeGreaterThan(3);
+  const [first = 0, second = 0] = await freePorts(2);
+  const folder = mkdtempSync(join(home, "page-"));
+  const script = typed
+    .map(({ text }) => text)
+    .join("")
+    .replace("npx -y bun@1.4.5 run build\n", "")
+    .replaceAll("dist/sealpost standby", standbyCommand().join(" "))
+    .replaceAll("$PWD/litestream.yml", CONFIG)
+    .replaceAll("8082", String(first))
+    .replaceAll("8083", String(second));
+  const { PATH = "" } = pairedEnv(litestream, { env: {} });
+  const env = { PATH, HOME: process.env["HOME"] ?? "", SEALPOST_HOST: "127.0.0.1" };
+  const end = "kill $(cat pair/*.pid); wait";
+  const shell = Bun.spawn(["bash", "-c", `set -u\n${script}\n${end}`], { cwd: folder, env, stdout: "pipe" });
+  const printed = await new Response(shell.stdout).text();
+  const published = printed
+    .split(/(?=\{"id":"evt_)/)
+    .slice(1)
+    .map((text) => text.includes('"duplicate":true'));
+  expect(published).toEqual([false, true, false, true]);
+}, 120_000);
