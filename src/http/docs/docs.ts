@@ -4,6 +4,7 @@ import bodyCurve from "../../docs/curve-body.svg" with { type: "file" };
 import endpointsCurve from "../../docs/curve-endpoints.svg" with { type: "file" };
 import fanoutCurve from "../../docs/curve-fanout.svg" with { type: "file" };
 import memoryCurve from "../../docs/curve-memory.svg" with { type: "file" };
+import rateCurve from "../../docs/curve-rate.svg" with { type: "file" };
 import receiverCurve from "../../docs/curve-receiver.svg" with { type: "file" };
 import storedCurve from "../../docs/curve-stored.svg" with { type: "file" };
 import deliveryPicture from "../../docs/portal-delivery.png" with { type: "file" };
@@ -116,6 +117,7 @@ const ASSETS: ReadonlyMap<string, Asset> = new Map([
   ["curve-endpoints.svg", picture(endpointsCurve, SVG)],
   ["curve-fanout.svg", picture(fanoutCurve, SVG)],
   ["curve-memory.svg", picture(memoryCurve, SVG)],
+  ["curve-rate.svg", picture(rateCurve, SVG)],
   ["curve-receiver.svg", picture(receiverCurve, SVG)],
   ["curve-stored.svg", picture(storedCurve, SVG)],
   ["portal-delivery.png", picture(deliveryPicture)],
