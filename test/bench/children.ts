@@ -4,6 +4,7 @@ import type { BunFile, Subprocess } from "bun";
 const STOP_TIMEOUT_MS = 15_000;
 
 const running = new Set<Subprocess>();
+const asked = new WeakSet<Subprocess>();
 process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
 /** Starts a process that does not outlive the bench, however the bench ends. */
@@ -17,8 +18,23 @@ export function startChild(
   return child;
 }
 
+/** Ends the bench, and says what `describe` makes of it, where the child ends before it is asked to. */
+export function expectToLast(child: Subprocess, describe: (code: number) => string): void {
+  void child.exited.then((code) => {
+    if (!asked.has(child)) throw new Error(describe(code));
+  });
+}
+
+/** SIGKILL. Answers the exit code. */
+export function killChild(child: Subprocess): Promise<number> {
+  asked.add(child);
+  child.kill("SIGKILL");
+  return child.exited;
+}
+
 /** Asks a child to end with SIGTERM, and kills it when it has not ended after 15 s. Answers its exit code. */
 export async function stopChild(child: Subprocess): Promise<number> {
+  asked.add(child);
   child.kill("SIGTERM");
   const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
   const code = await child.exited;
@@ -29,7 +45,6 @@ export async function stopChild(child: Subprocess): Promise<number> {
 /** One of the bench's own processes; it answers each message with exactly one message. */
 export interface Peer {
   pid: number;
-  /** Rejects when the process ends before it answers. */
   ask<Answer>(message: unknown): Promise<Answer>;
   stop(): Promise<number>;
 }
@@ -42,8 +57,8 @@ export async function startPeer(file: string, settings: object): Promise<{ peer:
   const child = startChild([process.execPath, join(import.meta.dir, file), JSON.stringify(settings)], {
     stdio: ["ignore", "inherit", "inherit"],
     ipc: (message) => next.resolve(message),
-    onExit: (_, code) => next.reject(new Error(`${file} ended with exit code ${code}`)),
   });
+  expectToLast(child, (code) => `${file} ended with exit code ${code}`);
   const ready = await next.promise;
   const ask = <Answer>(message: unknown) => {
     next = Promise.withResolvers();

@@ -2,9 +2,9 @@
  * The load generator of the bench, a process of its own: keep-alive connections, each of which publishes the
  * next event when the last one is answered, or all of them together so many a second.
  *
- * Started with an IPC channel and its `GeneratorSettings` as JSON in the first argument. It sends "ready"
- * once all connections stand, and answers `{runMs}` with a `GeneratorReport` when the last request of that
- * run is answered.
+ * Started with an IPC channel and its `GeneratorSettings` as JSON in the first argument. It sends "ready",
+ * and answers `{runMs}` with a `GeneratorReport` when the last request of that run is answered. The
+ * connections stand as long as a run: a server closes those that are idle while its deliveries drain.
  */
 import type { Socket } from "bun";
 import { nowUs, percentiles, type Percentiles } from "./clock.ts";
@@ -53,6 +53,7 @@ let busy = 0;
 let latenciesUs: number[] = [];
 let refused: Record<string, number> = {};
 let firstAtUs = 0;
+let sockets: Socket<Connection>[] = [];
 /** Where a pace is set: the connections that wait for their next event, and how many events were due. */
 let idle: Socket<Connection>[] = [];
 let due = 0;
@@ -82,7 +83,7 @@ function readAnswer(socket: Socket<Connection>, answer: Buffer): void {
   if (settings.perSecond > 0) idle.push(socket);
   else if (answeredAtUs < untilUs) return publish(socket, answeredAtUs);
   busy--;
-  if (busy === 0 && answeredAtUs >= untilUs) process.send?.(report(answeredAtUs));
+  if (busy === 0 && answeredAtUs >= untilUs) finish(answeredAtUs);
 }
 
 /** Publishes what is due by now and finds a connection, and comes back until the run is over. */
@@ -97,11 +98,22 @@ function publishDue(): void {
     publish(socket, Math.round(at));
   }
   if (now < untilUs) setTimeout(publishDue, TICK_MS);
-  else if (busy === 0) process.send?.(report(now));
+  else if (busy === 0) finish(now);
+}
+
+function finish(lastAtUs: number): void {
+  for (const socket of sockets.splice(0)) socket.end();
+  process.send?.(report(lastAtUs));
 }
 
 function report(lastAtUs: number): GeneratorReport {
-  return { accepted: latenciesUs.length, refused, firstAtUs, lastAtUs, latency: percentiles(latenciesUs) };
+  return {
+    accepted: latenciesUs.length,
+    refused,
+    firstAtUs,
+    lastAtUs,
+    latency: percentiles(latenciesUs),
+  };
 }
 
 function connect(): Promise<Socket<Connection>> {
@@ -115,17 +127,17 @@ function connect(): Promise<Socket<Connection>> {
       },
       data: (socket, chunk) => socket.data.read(chunk),
       drain: sendRest,
-      close() {
-        throw new Error("the server closed a connection");
+      close(socket) {
+        if (sockets.includes(socket)) throw new Error("the server closed a connection");
       },
     },
   });
 }
 
-const sockets = await Promise.all(Array.from({ length: settings.connections }, connect));
-process.on("message", ({ runMs }: { runMs: number }) => {
+async function run(runMs: number): Promise<void> {
   latenciesUs = [];
   refused = {};
+  sockets = await Promise.all(Array.from({ length: settings.connections }, connect));
   firstAtUs = nowUs();
   untilUs = firstAtUs + runMs * 1000;
   if (settings.perSecond === 0) {
@@ -135,5 +147,7 @@ process.on("message", ({ runMs }: { runMs: number }) => {
   }
   [idle, due, busy] = [[...sockets], 0, 0];
   publishDue();
-});
+}
+
+process.on("message", ({ runMs }: { runMs: number }) => void run(runMs));
 process.send?.("ready");

@@ -1,7 +1,6 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Subprocess } from "bun";
-import { startChild, stopChild } from "./children.ts";
+import { expectToLast, killChild, startChild, stopChild } from "./children.ts";
 import { nowUs } from "./clock.ts";
 import { eventType, FIRST_SEQUENCE } from "./event.ts";
 
@@ -82,12 +81,14 @@ async function launch(
     env: { ...environment(port, join(directory, "data")), ...env },
     stdio: ["ignore", Bun.file(output), Bun.file(output)],
   });
-  await waitUntil(() => isReady(port), child, output);
-  const kill = () => {
-    child.kill("SIGKILL");
-    return child.exited;
+  expectToLast(child, (code) => `the server ended with exit code ${code}:\n${readEnd(output)}`);
+  await waitUntil(() => isReady(port), output);
+  return {
+    pid: child.pid,
+    port,
+    stop: () => stopChild(child),
+    kill: () => killChild(child),
   };
-  return { pid: child.pid, port, stop: () => stopChild(child), kill };
 }
 
 /** Calls the API; throws where the answer is no 2xx. */
@@ -99,7 +100,10 @@ export async function callServer(
 ): Promise<Record<string, string>> {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {
     method,
-    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      "content-type": "application/json",
+    },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   const text = await response.text();
@@ -168,7 +172,11 @@ function environment(port: number, dataDirectory: string): Record<string, string
 }
 
 function findFreePort(): number {
-  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const probe = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: { data() {} },
+  });
   const { port } = probe;
   probe.stop(true);
   return port;
@@ -179,14 +187,14 @@ async function isReady(port: number): Promise<boolean> {
   return response?.status === 200;
 }
 
-async function waitUntil(ready: () => Promise<boolean>, child: Subprocess, output: string): Promise<void> {
+async function waitUntil(ready: () => Promise<boolean>, output: string): Promise<void> {
   const giveUpAt = performance.now() + START_TIMEOUT_MS;
   while (!(await ready())) {
-    const hasEnded = child.exitCode !== null || child.signalCode !== null;
-    if (hasEnded || performance.now() > giveUpAt) {
-      const reason = hasEnded ? `ended with exit code ${child.exitCode}` : "did not become ready";
-      throw new Error(`the server ${reason}:\n${readFileSync(output, "utf8").slice(-2000)}`);
-    }
+    if (performance.now() > giveUpAt) throw new Error(`the server did not become ready:\n${readEnd(output)}`);
     await Bun.sleep(POLL_MS);
   }
+}
+
+function readEnd(output: string): string {
+  return readFileSync(output, "utf8").slice(-2000);
 }
