@@ -537,6 +537,16 @@ export const LIMITS = {
     unit: "bytes",
     why: "What a server may send until a TLS handshake is done: certificates with their chain take 2 to 6 KB, and TLS holds up to ten times their size in memory. More ends the attempt as `tls_failed`. A connection with more than half of it serves one request.",
   },
+  tlsSessionsMax: {
+    value: 1000,
+    unit: "count",
+    why: "One for each host, port and account whose server offers it; the one offered last stays longest. A new connection that resumes it takes two fifths less of the processor. The name is checked each time; ten minutes after the certificate was shown, as with a connection that is kept, it is asked for again.",
+  },
+  tlsSessionBytesMax: {
+    value: 8 * KIB,
+    unit: "bytes",
+    why: "A ticket, usually of 200 bytes, and the certificates with their chain. A larger one is not resumed.",
+  },
   tlsAttemptBytes: {
     value: 16 * KIB,
     unit: "bytes",

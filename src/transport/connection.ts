@@ -16,6 +16,7 @@ import type { Socket, SocketHandler } from "bun";
 import { isIP } from "node:net";
 import { limit } from "../core/limits.ts";
 import { classifySocketError, classifyTlsError } from "./errors.ts";
+import type { TlsSession, TlsSessions } from "./tls-sessions.ts";
 
 /** Where to connect: the vetted address, and the name that the certificate must prove. */
 export interface ConnectionTarget {
@@ -37,13 +38,25 @@ export interface ConnectionOwner {
   onClosed(connection: Connection, code: NoAnswerCode): void;
 }
 
+/** Where a connection comes from. */
+export interface ConnectionPool {
+  readonly sessions: TlsSessions;
+  /** Called as soon as the socket no longer exists, maybe twice. */
+  onGone(connection: Connection): void;
+}
+
+/** Bun 1.4 calls it for each session that the server offers, of which its types know nothing. */
+interface SessionHandler {
+  session(socket: Socket<Connection>, session: Uint8Array): void;
+}
+
 /** Owns what is closed, so that a socket the kernel still holds keeps no request in memory. */
 const NOBODY: ConnectionOwner = { onReady() {}, onBytes() {}, onClosed() {} };
 
 export type ConnectionPhase = "connecting" | "securing" | "ready" | "closed";
 
 export class Connection {
-  /** One handler object for all sockets; `socket.data` is the connection. */
+  /** One handler object for all sockets over which requests go; `socket.data` is the connection. */
   static readonly #handlers: SocketHandler<Connection> = {
     open: (socket) => socket.data.#opened(socket),
     handshake: (socket, isAuthorized, error) => socket.data.#secured(socket, isAuthorized, error),
@@ -52,6 +65,11 @@ export class Connection {
     error: (socket, error) => socket.data.#fail(classifySocketError(error)),
     close: (socket, error) => socket.data.#ended(error),
     connectError: (socket) => socket.data.#refused(),
+  };
+  /** Those of a socket with TLS until it offers its first session: a receiver may send any number. */
+  static readonly #handlersOfTls: SocketHandler<Connection> & SessionHandler = {
+    ...Connection.#handlers,
+    session: (socket, session) => socket.data.#offered(socket, session),
   };
   /**
    * Those of the socket below TLS. It sees the bytes of the handshake as they come: TLS keeps them until the
@@ -74,24 +92,21 @@ export class Connection {
   readonly key: string;
   readonly openedAt: number;
   readonly #target: ConnectionTarget;
-  readonly #onGone: (connection: Connection) => void;
+  readonly #pool: ConnectionPool;
   #socket: Socket<Connection> | null = null;
   #gone: PromiseWithResolvers<void> | null = null;
   #unsent: Uint8Array | null = null;
   #handshakeBytes = 0;
+  /** The session that the server was asked to resume. */
+  #resumed: TlsSession | null = null;
 
-  /** `onGone` is called as soon as the socket no longer exists, maybe twice. Call `open()` next. */
-  constructor(
-    target: ConnectionTarget,
-    owner: ConnectionOwner,
-    openedAt: number,
-    onGone: (connection: Connection) => void,
-  ) {
+  /** Call `open()` next. */
+  constructor(target: ConnectionTarget, owner: ConnectionOwner, openedAt: number, pool: ConnectionPool) {
     this.key = target.key;
     this.owner = owner;
     this.openedAt = openedAt;
     this.#target = target;
-    this.#onGone = onGone;
+    this.#pool = pool;
   }
 
   open(): void {
@@ -131,6 +146,7 @@ export class Connection {
 
   /** Closes at once and abruptly: with TLS, Bun's graceful `end()` waits for the peer, maybe for ever. */
   destroy(): void {
+    if (this.phase === "securing") this.#pool.sessions.forget(this.key);
     this.phase = "closed";
     this.owner = NOBODY;
     this.#unsent = null;
@@ -146,7 +162,7 @@ export class Connection {
     const serverName = tlsName === null || isIP(tlsName) !== 0 ? "" : tlsName;
     const tls = { serverName, rejectUnauthorized: true, ca: tlsCa };
     this.phase = "securing";
-    [, this.#socket] = socket.upgradeTLS({ data: this, tls, socket: Connection.#handlers });
+    [, this.#socket] = socket.upgradeTLS({ data: this, tls, socket: Connection.#handlersOfTls });
   }
 
   #countHandshake(bytes: Buffer): void {
@@ -157,18 +173,32 @@ export class Connection {
 
   #opened(socket: Socket<Connection>): void {
     // Of the half above TLS: `upgradeTLS` calls it at once.
-    if (this.phase === "securing") return;
+    if (this.phase === "securing") return this.#resume(socket);
     this.#socket = socket;
     if (this.phase === "closed") return socket.terminate();
     this.phase = "ready";
     this.owner.onReady(this);
   }
 
+  #resume(socket: Socket<Connection>): void {
+    this.#resumed = this.#pool.sessions.find(this.key, this.openedAt);
+    if (this.#resumed !== null) socket.setSession(this.#resumed.bytes);
+  }
+
   #secured(socket: Socket<Connection>, isAuthorized: boolean, error: Error | null): void {
     if (this.phase !== "securing") return;
     if (!isAuthorized || error !== null || !socket.authorized) return this.#fail(classifyTlsError(error));
+    if (!socket.isSessionReused()) this.#resumed = null;
     this.phase = "ready";
     this.owner.onReady(this);
+  }
+
+  /** Not before the certificate is verified, and not where it is too large to be held for another request. */
+  #offered(socket: Socket<Connection>, bytes: Uint8Array): void {
+    if (this.phase !== "ready") return;
+    socket.reload({ socket: Connection.#handlers });
+    const verifiedAt = this.#resumed?.verifiedAt ?? this.openedAt;
+    if (this.isLight) this.#pool.sessions.keep(this.key, { bytes, verifiedAt });
   }
 
   #received(bytes: Buffer): void {
@@ -192,7 +222,7 @@ export class Connection {
 
   #leave(): void {
     this.#gone?.resolve();
-    this.#onGone(this);
+    this.#pool.onGone(this);
   }
 
   #fail(code: NoAnswerCode): void {

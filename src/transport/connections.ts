@@ -5,13 +5,19 @@
  * `idleMax` the one idle longest is closed, and beyond `openMax` of all for each new one. Age is bounded so
  * that a change in DNS takes effect.
  */
-import { Connection, type ConnectionOwner, type ConnectionTarget } from "./connection.ts";
+import {
+  Connection,
+  type ConnectionOwner,
+  type ConnectionPool,
+  type ConnectionTarget,
+} from "./connection.ts";
 import { ConnectionList } from "./connection-list.ts";
+import { TlsSessions } from "./tls-sessions.ts";
 
 export interface ConnectionLimits {
   /** An idle connection is closed after this. */
   readonly idleMaxMs: number;
-  /** A connection is not reused beyond this age. */
+  /** A connection is not reused beyond this age, nor is what its TLS has verified. */
   readonly ageMaxMs: number;
   /** So many are idle at once, over all hosts. */
   readonly idleMax: number;
@@ -19,10 +25,11 @@ export interface ConnectionLimits {
   readonly openMax: number;
 }
 
-export class Connections implements ConnectionOwner {
+export class Connections implements ConnectionOwner, ConnectionPool {
   /** Since the start: connections opened, and requests sent on one that had served before. */
   connects = 0;
   reused = 0;
+  readonly sessions: TlsSessions;
 
   readonly #limits: ConnectionLimits;
   readonly #monotonic: () => number;
@@ -34,6 +41,7 @@ export class Connections implements ConnectionOwner {
 
   constructor(limits: ConnectionLimits, monotonic: () => number) {
     this.#limits = limits;
+    this.sessions = new TlsSessions(limits.ageMaxMs);
     this.#monotonic = monotonic;
   }
 
@@ -50,7 +58,7 @@ export class Connections implements ConnectionOwner {
   /** Opens a new connection for the owner. */
   open(target: ConnectionTarget, owner: ConnectionOwner): Connection {
     if (this.#open.size >= this.#limits.openMax) this.#closeLongestIdle();
-    const connection = new Connection(target, owner, this.#monotonic(), (gone) => this.#forget(gone));
+    const connection = new Connection(target, owner, this.#monotonic(), this);
     this.#open.add(connection);
     this.connects++;
     connection.open();
@@ -98,7 +106,7 @@ export class Connections implements ConnectionOwner {
     this.#discard(connection);
   }
 
-  /** The receiver closed an idle connection; what remains to be done follows in `#forget`. */
+  /** The receiver closed an idle connection; what remains to be done follows in `onGone`. */
   onClosed(connection: Connection): void {
     this.#discard(connection);
   }
@@ -112,7 +120,7 @@ export class Connections implements ConnectionOwner {
   }
 
   /** The socket is gone; the last one of a host takes the host's entry along. */
-  #forget(connection: Connection): void {
+  onGone(connection: Connection): void {
     this.#open.delete(connection);
     if (this.#idleByKey.get(connection.key)?.length === 0) this.#idleByKey.delete(connection.key);
   }

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "bun:test";
 import { createServer, type Server, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Connection } from "../../src/transport/connection.ts";
+import { TlsSessions } from "../../src/transport/tls-sessions.ts";
 import { openBlackHole } from "../kit/black-hole.ts";
 import { until } from "./kit.ts";
 
@@ -32,7 +33,7 @@ test("what the receiver does not take yet is kept, whatever becomes of the memor
   let isReady = false;
   const owner = { onReady: () => void (isReady = true), onBytes() {}, onClosed() {} };
   const target = { key: "", address: "127.0.0.1", port: receiver.port, tlsName: null, tlsCa: undefined };
-  const connection = new Connection(target, owner, 0, () => {});
+  const connection = new Connection(target, owner, 0, { sessions: new TlsSessions(0), onGone() {} });
   connection.open();
   await until(() => isReady);
   const memory = Buffer.alloc(50_000);
@@ -56,7 +57,10 @@ test("a socket given up while it connects is gone only once the kernel lets go o
   let gone = 0;
   const owner = { onReady() {}, onBytes() {}, onClosed() {} };
   const target = { key: "", address: "127.0.0.1", port: hole.port, tlsName: null, tlsCa: undefined };
-  const connection = new Connection(target, owner, 0, () => void gone++);
+  const connection = new Connection(target, owner, 0, {
+    sessions: new TlsSessions(0),
+    onGone: () => void gone++,
+  });
   connection.open();
   const whenGone = connection.gone;
   connection.destroy();

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { type AddressInfo, connect, createServer as createRelay, type Socket } from "node:net";
-import { createServer, type TLSSocket, type TlsOptions } from "node:tls";
+import type { TlsOptions } from "node:tls";
 import { type Certificate, createAuthority } from "./certificates.ts";
 import { limit } from "../../src/core/limits.ts";
 import { answering, closeAll, hostile, open, short, until } from "./kit.ts";
+import { startTlsReceiver, type TlsReceiver } from "./tls-receiver.ts";
 
 const authority = createAuthority();
 const stranger = createAuthority();
@@ -13,48 +14,16 @@ afterAll(() => {
   stranger.remove();
 });
 
-interface TlsReceiver {
-  url(host: string): URL;
-  /** What came through each connection whose handshake the server saw end, and the name it was asked for. */
-  readonly connections: { name: unknown; text: string }[];
-}
-
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
   await closeAll();
   for (const close of closers.splice(0)) await close();
 });
 
-/** Answers every request that ends within one piece, or with the last byte of a body of `x`. */
 async function tlsReceiver(certificate: Certificate, options: TlsOptions = {}): Promise<TlsReceiver> {
-  const connections: TlsReceiver["connections"] = [];
-  const sockets = new Set<TLSSocket>();
-  const server = createServer({ ...certificate, ...options }, (socket) => {
-    const connection = { name: "servername" in socket ? socket.servername : null, text: "" };
-    connections.push(connection);
-    sockets.add(socket);
-    socket.on("error", () => {});
-    socket.on("close", () => sockets.delete(socket));
-    socket.on("data", (bytes: Buffer) => {
-      connection.text += bytes.toString("latin1");
-      if (connection.text.endsWith("}")) socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
-    });
-  });
-  server.on("tlsClientError", () => {});
-  const port = await new Promise<number>((resolve) => {
-    server.listen(0, "127.0.0.1", () => {
-      const bound = server.address();
-      resolve(typeof bound === "object" && bound !== null ? bound.port : 0);
-    });
-  });
-  closers.push(
-    () =>
-      new Promise((resolve) => {
-        for (const socket of sockets) socket.destroy();
-        server.close(() => resolve());
-      }),
-  );
-  return { connections, url: (host) => new URL(`https://${host}:${port}/`) };
+  const receiver = await startTlsReceiver(certificate, options);
+  closers.push(() => receiver.close());
+  return receiver;
 }
 
 /** Hands on all that a client says, and so many bytes of what the server at `to` answers. */
