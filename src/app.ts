@@ -133,6 +133,7 @@ export async function startApp(config: Config, appParts: AppParts): Promise<App>
   const jobs = openJobs({ ...base, outbound, eraser, checkpoints, logger });
   jobs.start();
   phase = { is: "open", port };
+  await replication.open();
   const stop = async () => {
     phase = { is: "stopping", port };
     const jobsEnded = jobs.stop();

@@ -76,6 +76,7 @@ try {
     now: Date.now,
     monotonic,
     log: logger.log,
+    onLost: die,
   });
   // Only now: a command needs nothing of it.
   const { startApp } = await import("./app.ts");

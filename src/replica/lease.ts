@@ -23,6 +23,11 @@ export interface Lease {
   version: string;
   /** Up to which transaction the replica holds everything. */
   txid: number;
+  /** How many starts the database has seen, and its last beat: an older copy of it has less. */
+  start: number;
+  beat: number;
+  /** The primary answers requests. One that cannot start renews its lease too, for a while. */
+  isOpen: boolean;
   /** The writer has stopped, and all that it wrote is in the replica. */
   ended: boolean;
   /** Counts up: no two writes are the same. */
@@ -55,13 +60,15 @@ export function readLease(text: string): Lease | null {
 }
 
 /** The lease as it stands, with its tag; null where there is none. Throws SettingsError where it is none. */
-export async function findLease(objects: Objects): Promise<{ lease: Lease; tag: string } | null> {
+export async function findLease(
+  objects: Objects,
+): Promise<{ lease: Lease; text: string; tag: string } | null> {
   const found = await objects.read(LEASE_FILE);
   if (found === null) return null;
   const lease = readLease(found.text);
   if (lease === null)
     throw new SettingsError([`${LEASE_FILE}, beside the replica, does not hold a lease: look who wrote it`]);
-  return { lease, tag: found.tag };
+  return { lease, ...found };
 }
 
 export interface HolderParts {
@@ -70,6 +77,8 @@ export interface HolderParts {
   /** By the wall clock, for people. */
   now: () => number;
   log: (level: "warn" | "info", msg: string, fields?: Record<string, string | number>) => void;
+  /** Somebody else has the lease, or it is gone. */
+  onLost: (error: Error) => void;
 }
 
 /**
@@ -81,9 +90,10 @@ export class HeldLease {
   #tag: string | null;
   /** By the monotonic clock. */
   #until = Number.NEGATIVE_INFINITY;
+  /** By the wall clock, which goes on where a machine sleeps. */
+  #untilWall = Number.NEGATIVE_INFINITY;
   #isLost = false;
   #isOver = false;
-  #onLost: (by: Lease | null) => void = () => {};
   #onHeld: (() => void)[] = [];
   /** Renewals come one after the other. */
   #last: Promise<unknown> = Promise.resolve();
@@ -111,7 +121,7 @@ export class HeldLease {
   }
 
   get isHeld(): boolean {
-    return this.parts.monotonic() < this.#until;
+    return this.parts.monotonic() < this.#until && this.parts.now() < this.#untilWall;
   }
 
   /** Resolves with the next renewal; never where it is lost. */
@@ -119,11 +129,9 @@ export class HeldLease {
     return new Promise((tell) => this.#onHeld.push(tell));
   }
 
-  /** The service has started on its database: it ends by `fail` where somebody else has the lease. */
-  async begin(installation: string, fail: (error: Error) => void): Promise<void> {
-    this.#onLost = (by) =>
-      fail(new StartError(`The lease is lost: it is ${by === null ? "gone" : describeLease(by)}.`));
-    await this.change({ installation, schema: SCHEMA_VERSION, version: VERSION });
+  /** The service has started on its database. */
+  async begin(own: Pick<Lease, "installation" | "start" | "beat">): Promise<void> {
+    await this.change({ ...own, schema: SCHEMA_VERSION, version: VERSION });
   }
 
   /** Is written with the next renewal. */
@@ -155,7 +163,11 @@ export class HeldLease {
   async end(): Promise<void> {
     await this.rest();
     if (!this.#isLost) await this.change({ ended: true });
-    this.#until = Number.NEGATIVE_INFINITY;
+    this.#forfeit();
+  }
+
+  #forfeit(): void {
+    this.#until = this.#untilWall = Number.NEGATIVE_INFINITY;
   }
 
   async #renew(): Promise<void> {
@@ -175,13 +187,14 @@ export class HeldLease {
     if (this.#isLost) return false;
     const { monotonic, now } = this.parts;
     const renewals = this.#lease.renewals + 1;
-    const next: Lease = { ...this.#lease, ...change, renewals, at: new Date(now()).toISOString() };
-    const at = monotonic();
+    const [at, wall] = [monotonic(), now()];
+    const next: Lease = { ...this.#lease, ...change, renewals, at: new Date(wall).toISOString() };
     const tag = await this.objects.replace(LEASE_FILE, JSON.stringify(next), this.#tag);
     if (tag === null) return this.#explain(change);
     this.#tag = tag;
     this.#lease = next;
     this.#until = at + LEASE_MS;
+    this.#untilWall = wall + LEASE_MS;
     for (const tell of this.#onHeld.splice(0)) tell();
     return true;
   }
@@ -196,8 +209,9 @@ export class HeldLease {
       return this.#write(change);
     }
     this.#isLost = true;
-    this.#until = Number.NEGATIVE_INFINITY;
-    this.#onLost(found?.lease ?? null);
+    this.#forfeit();
+    const by = found === null ? "gone" : describeLease(found.lease);
+    this.parts.onLost(new StartError(`The lease is lost: it is ${by}.`));
     return false;
   }
 }
@@ -218,7 +232,7 @@ export async function adoptLease(
       `LITESTREAM_REPLICA_URL is that of generation ${own.generation}, and the lease is ${lease === null ? "not there" : describeLease(lease)}: start with sealpost standby, which gives it a generation of its own`,
     ]);
   const held = new HeldLease(objects, found.lease, found.tag, parts);
-  if (!(await held.change({ ended: false })))
+  if (!(await held.change({ ended: false, isOpen: false })))
     throw new SettingsError(["The lease was taken by another machine at this start"]);
   held.keep();
   return held;
@@ -239,14 +253,40 @@ export type Role =
   /** Somebody else writes. */
   | "follow";
 
-/** `silentMs`: how long the lease has not changed. `held`: the generation of the database here, if any. */
+/** The database of a data directory. */
+export interface OwnDatabase {
+  writer: string;
+  /** Its generation; null where there is none. */
+  held: number | null;
+  start: number;
+  beat: number;
+}
+
+/** `isSilent`: the lease has not changed for so long that its holder cannot have it any more. */
 export function roleOf(
-  lease: Pick<Lease, "writer" | "generation" | "ended"> | null,
-  own: { writer: string; held: number | null },
-  silentMs: number,
-  silenceMs = SILENCE_MS,
+  lease: Pick<Lease, "installation" | "writer" | "generation" | "from" | "ended" | "start" | "beat"> | null,
+  own: OwnDatabase,
+  isSilent: boolean,
 ): Role {
   if (lease === null) return "begin";
-  if (lease.writer === own.writer) return own.held === lease.generation ? "resume" : "take";
-  return lease.ended || silentMs >= silenceMs ? "take" : "follow";
+  if (lease.writer !== own.writer) return lease.ended || isSilent ? "take" : "follow";
+  return hasNewest(lease, own) ? "resume" : "take";
+}
+
+/** Of a lease that is this directory's: its last start may have ended anywhere. */
+function hasNewest(
+  {
+    installation,
+    generation,
+    from,
+    start,
+    beat,
+  }: Pick<Lease, "installation" | "generation" | "from" | "start" | "beat">,
+  own: OwnDatabase,
+): boolean {
+  // The very first start, which has not made the database yet.
+  if (installation === null && from === null) return true;
+  // Of `from`: the take-over ended before anything was restored. An older copy of the disk has seen less.
+  const isOfLease = own.held === generation || (from !== null && own.held === from);
+  return isOfLease && own.start >= start && own.beat >= beat;
 }

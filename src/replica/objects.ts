@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { signAws } from "../destinations/aws/sign.ts";
@@ -15,6 +16,8 @@ export interface Objects {
    */
   replace(name: string, text: string, tag: string | null): Promise<string | null>;
   remove(name: string): Promise<void>;
+  /** Whether anything lies in the folder of that name. */
+  holdsAny(folder: string): Promise<boolean>;
 }
 
 export interface StoredObject {
@@ -82,6 +85,10 @@ class FolderObjects implements Objects {
     for (const number of this.#numbersOf(name)) rmSync(this.#pathOf(name, number), { force: true });
   }
 
+  async holdsAny(folder: string): Promise<boolean> {
+    return listFolder(join(this.folder, folder)).length > 0;
+  }
+
   #pathOf(name: string, number: number): string {
     return join(this.folder, `${name}.${number}`);
   }
@@ -93,27 +100,28 @@ class FolderObjects implements Objects {
 
   #numbersOf(name: string): number[] {
     const prefix = `${name}.`;
-    const names = this.#list().filter((one) => one.startsWith(prefix));
+    const names = listFolder(this.folder).filter((one) => one.startsWith(prefix));
     return names
       .map((one) => one.slice(prefix.length))
       .filter((rest) => /^\d+$/.test(rest))
       .map(Number);
   }
 
-  #list(): string[] {
-    try {
-      return readdirSync(this.folder);
-    } catch (error) {
-      if (isMissing(error)) return [];
-      throw error;
-    }
-  }
-
   #aside(name: string, text: string): string {
     mkdirSync(this.folder, { recursive: true });
-    const path = join(this.folder, `${name}.${process.pid}.new`);
+    const path = join(this.folder, `${name}.${randomBytes(8).toString("hex")}.new`);
     writeFileSync(path, text);
     return path;
+  }
+}
+
+/** Nothing where there is none. */
+function listFolder(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
   }
 }
 
@@ -123,13 +131,17 @@ function isCode(error: unknown, code: string): boolean {
 
 const isMissing = (error: unknown) => isCode(error, "ENOENT");
 
+type Method = "GET" | "PUT" | "DELETE";
+
 const CALL_MS = 2000;
 /** https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html: somebody else was first. */
 const LOST_RACE = [409, 412];
 
 /** A bucket, by the credentials that Litestream takes from the environment. */
 class S3Objects implements Objects {
-  readonly #base: URL;
+  readonly #bucket: URL;
+  /** The folders of the replica. */
+  readonly #prefix: readonly string[];
   readonly #region: string;
 
   constructor(
@@ -137,7 +149,8 @@ class S3Objects implements Objects {
     private readonly env: Env,
   ) {
     this.#region = url.searchParams.get("region") ?? this.#setting("AWS_REGION") ?? "us-east-1";
-    this.#base = bucketUrl(url, this.#region);
+    this.#bucket = bucketUrl(url, this.#region);
+    this.#prefix = url.pathname.split("/").filter(Boolean);
   }
 
   async read(name: string): Promise<StoredObject | null> {
@@ -167,14 +180,32 @@ class S3Objects implements Objects {
     if (!response.ok && response.status !== 404) throw faultOf(response, await response.text());
   }
 
-  async #call(
-    method: "GET" | "PUT" | "DELETE",
+  async holdsAny(folder: string): Promise<boolean> {
+    const [bucket, prefix] = [new URL(this.#bucket), [...this.#prefix, folder, ""].join("/")];
+    bucket.search = new URLSearchParams({ "list-type": "2", "max-keys": "1", prefix }).toString();
+    const response = await this.#ask("GET", bucket, "", []);
+    const text = await response.text();
+    if (!response.ok) throw faultOf(response, text);
+    return text.includes("<Contents>");
+  }
+
+  #call(
+    method: Method,
     name: string,
     text = "",
     conditions: readonly [string, string][] = [],
   ): Promise<Response> {
-    const url = new URL(this.#base);
-    url.pathname = [...url.pathname.split("/").filter(Boolean), name].join("/");
+    const url = new URL(this.#bucket);
+    url.pathname = [url.pathname.replace("/", ""), ...this.#prefix, name].filter(Boolean).join("/");
+    return this.#ask(method, url, text, conditions);
+  }
+
+  async #ask(
+    method: Method,
+    url: URL,
+    text: string,
+    conditions: readonly [string, string][],
+  ): Promise<Response> {
     const body = Buffer.from(text);
     const type: [string, string][] = method === "PUT" ? [["content-type", "application/json"]] : [];
     const signed = await signAws(
@@ -206,16 +237,14 @@ class S3Objects implements Objects {
 }
 
 /** By name in the host, as Amazon wants it; by path at an endpoint of one's own, and for a name with dots. */
-function bucketUrl({ hostname: bucket, pathname, searchParams }: URL, region: string): URL {
+function bucketUrl({ hostname: bucket, searchParams }: URL, region: string): URL {
   const endpoint = searchParams.get("endpoint");
   const host = `s3.${region}.amazonaws.com`;
   if (endpoint) {
     const origin = endpoint.includes("://") ? endpoint : `https://${endpoint}`;
-    return new URL(`${origin.endsWith("/") ? "" : "/"}${bucket}${pathname}`, origin);
+    return new URL(`${origin.endsWith("/") ? "" : "/"}${bucket}`, origin);
   }
-  return new URL(
-    bucket.includes(".") ? `https://${host}/${bucket}${pathname}` : `https://${bucket}.${host}${pathname}`,
-  );
+  return new URL(bucket.includes(".") ? `https://${host}/${bucket}` : `https://${bucket}.${host}`);
 }
 
 function faultOf({ status }: Response, text: string): StartError {

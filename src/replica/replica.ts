@@ -181,7 +181,7 @@ export class Replica {
     this.#own = { ...(await parts.begin()), writer: writerOf(this.dir) };
     this.#syncedAt = parts.monotonic();
     this.#uploads = new Uploads(() => this.#upload(parts), parts.monotonic);
-    await this.lease?.begin(this.#own.installation, parts.fail);
+    await this.lease?.begin(this.#own);
     await this.litestream.release();
     this.#enter("written", parts.log);
     await this.#writeMarkIfOurs(parts, false);
@@ -210,6 +210,11 @@ export class Replica {
     if (this.#hasFailed) return "The last upload to the replica failed.";
     const isSilent = (this.#uploads?.runningMs(at) ?? 0) > limit("replicaWaitMs");
     return isSilent ? "The replica does not answer." : null;
+  }
+
+  /** The service answers requests. */
+  async open(): Promise<void> {
+    await this.lease?.change({ isOpen: true }).catch(() => this.lease?.note({ isOpen: true }));
   }
 
   /** See Replication. */
@@ -272,7 +277,7 @@ export class Replica {
   }
 
   async #goOn(parts: ReplicaParts): Promise<void> {
-    if (this.#isKept && parts.monotonic() - this.#markedAt >= MARK_MS) await this.look(parts);
+    if (parts.monotonic() - this.#markedAt >= MARK_MS) await this.look(parts);
     else await this.#bring();
   }
 
@@ -282,6 +287,7 @@ export class Replica {
     if (this.#isOver || (await this.#lookAtMark(parts)) === "theirs") return;
     const beat = await parts.beat().catch(() => null);
     if ((await this.#bring()) === null && beat !== null) this.#beat = beat;
+    this.lease?.note({ beat: this.#beat });
     if (!this.#isOver) await this.#writeMarkIfOurs(parts, false);
   }
 
@@ -310,9 +316,10 @@ export class Replica {
     return failure;
   }
 
+  /** A second time: the first may have been this process's own want of a file. */
   #lose(gone: LitestreamGone, { log, fail }: ReplicaParts): void {
+    if (this.lease !== null && this.#state === "gone") fail(gone);
     this.#enter("gone", log);
-    if (this.lease !== null) fail(gone);
   }
 
   async #sync(): Promise<Failure> {

@@ -16,6 +16,8 @@ export interface Replication {
   obstacle: () => string | null;
   /** Resolves once all that is committed by now is in the replica, however long that takes. */
   untilWritten: () => Promise<void>;
+  /** The service answers requests from now on. */
+  open: () => Promise<void>;
   /** False where it is not known whether another machine is the primary by now. */
   mayGo: () => boolean;
   /**
@@ -38,6 +40,7 @@ const NO_REPLICA: Replication = {
   problem: () => null,
   obstacle: () => "The service has no replica: it does not run under `litestream replicate`.",
   untilWritten: () => new Promise(() => {}),
+  open: async () => {},
   mayGo: () => true,
   untilMayGo: () => null,
   stop: async () => {},
@@ -90,6 +93,7 @@ export async function openReplication(
     problem: () => problemOf(report()),
     obstacle: () => replica.obstacle(monotonic()),
     untilWritten: () => replica.untilWritten(),
+    open: () => replica.open(),
     mayGo: () => replica.mayGo,
     untilMayGo: () => replica.untilMayGo(),
     stop: () => replica.stop(parts),

@@ -22,10 +22,13 @@ export async function runStandby(options: readonly string[]): Promise<number> {
   if (!read.ok) return refuse(read.problems);
   const write = writeOrLose(process.stdout, () => {});
   const logger = createLogger(read.config.logLevel, write, Date.now);
+  let standby: Standby | null = null;
+  // Also where the process ends by a signal: a child that follows would outlive it.
+  process.on("exit", () => standby?.kill());
   for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => process.exit(EXIT.ended));
   try {
     const mayUpgrade = options.includes(UPGRADE);
-    const standby = new Standby(read.config, { logger, env: process.env, mayUpgrade });
+    standby = new Standby(read.config, { logger, env: process.env, mayUpgrade });
     const { command, env } = await standby.untilPrimary();
     logger.flush();
     return (process as unknown as Executing).execve(command[0] ?? "", command, env);

@@ -1,11 +1,21 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { writerOf } from "../replica/replica.ts";
 import { DATABASE_FILE, hasDatabase, lockDirectory } from "../store/database.ts";
-import { readIdentity } from "../store/identity.ts";
+import { type Installation, readIdentity } from "../store/identity.ts";
 
 const GENERATION_FILE = "generation";
 const SUPERSEDED_FOLDER = "superseded";
+const SUPERSEDED_KEPT = 2;
 /** What belongs to a database in its folder; itself last, as without it nothing is left to be put aside. */
 const DATABASE_PARTS = [
   `.${DATABASE_FILE}-litestream`,
@@ -28,9 +38,9 @@ export class Directory {
     return writerOf(this.path);
   }
 
-  /** Of the database; null where there is none. */
-  get installation(): string | null {
-    return readIdentity(this.path).installation;
+  /** What the database says of itself. */
+  get identity(): Installation {
+    return readIdentity(this.path);
   }
 
   get hasDatabase(): boolean {
@@ -39,30 +49,43 @@ export class Directory {
 
   /** The generation of the database; 0: it was made without a lease. Null: there is none. */
   get generation(): number | null {
+    if (!this.hasDatabase) return null;
     const path = join(this.path, GENERATION_FILE);
-    if (existsSync(path)) return Number(readFileSync(path, "utf8"));
-    return this.hasDatabase ? 0 : null;
+    return existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
   }
 
   /** The database is that of this generation from now on, also where the service is still to make it. */
   belongsTo(generation: number): void {
-    writeFileSync(join(this.path, GENERATION_FILE), String(generation));
+    const path = join(this.path, GENERATION_FILE);
+    writeFileSync(`${path}.new`, String(generation));
+    renameSync(`${path}.new`, path);
   }
 
   /**
-   * The database has a successor: it is kept aside, for whoever wants to look for what was lost, in place of
-   * the one that was kept before. Answers where; null where there was none.
+   * The database has a successor: it is kept aside, for whoever wants to look for what was lost, and so is
+   * the one before. Answers where; null where there was none. After a kill the next call goes on.
    */
   supersede(): string | null {
-    if (this.generation === null) return null;
-    const aside = join(this.path, SUPERSEDED_FOLDER);
-    rmSync(aside, { recursive: true, force: true });
-    mkdirSync(aside, { mode: 0o700 });
+    const { generation } = this;
+    if (generation === null) return null;
+    const home = join(this.path, SUPERSEDED_FOLDER);
+    const aside = freeFolder(join(home, `generation-${generation}`));
+    mkdirSync(aside, { recursive: true, mode: 0o700 });
     for (const part of DATABASE_PARTS) {
       const path = join(this.path, part);
       if (existsSync(path)) renameSync(path, join(aside, part));
     }
-    rmSync(join(this.path, GENERATION_FILE), { force: true });
+    const names = readdirSync(home).map((name) => join(home, name));
+    const byAge = names.toSorted((one, other) => statSync(other).mtimeMs - statSync(one).mtimeMs);
+    for (const old of byAge.slice(SUPERSEDED_KEPT)) rmSync(old, { recursive: true });
     return aside;
+  }
+}
+
+/** Without a whole database in it: one that was begun is gone on with. */
+function freeFolder(path: string): string {
+  for (let nth = 1; ; nth++) {
+    const folder = nth === 1 ? path : `${path}-${nth}`;
+    if (!existsSync(join(folder, DATABASE_FILE))) return folder;
   }
 }

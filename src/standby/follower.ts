@@ -1,23 +1,32 @@
-import { mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StartError } from "../platform/start-error.ts";
 
 type Log = (level: "info" | "warn", msg: string, fields?: Record<string, string | number>) => void;
 
-const FOLDER = "following";
+const HOME = "following";
 const FILE = "sealpost.db";
+const PID_FILE = "pid";
 const INTERVAL = "200ms";
 const LOOK_MS = 50;
 /** How long a copy that is followed may take to the replica's end, before it is restored anew. */
 const CATCH_UP_MS = 20_000;
+const LIST_MS = 10_000;
+const RESTORE_MS = 1_800_000;
+const STOP_MS = 3000;
+
+type Child = Bun.Subprocess<"ignore", "ignore", "pipe">;
 
 /**
- * A copy of the database that `litestream restore -f` keeps up to date, in a folder of its own below the data
- * directory. It may be read meanwhile.
+ * A copy of the database that `litestream restore -f` keeps up to date, below the data directory. It may be
+ * read meanwhile. Each copy has a folder of its own: what another process has left is of who knows which
+ * generation, and a child that outlived its parent writes to what is removed.
  */
 export class Follower {
-  #child: Bun.Subprocess<"ignore", "ignore", "pipe"> | null = null;
+  #child: Child | null = null;
   #url: string | null = null;
+  #folder: string | null = null;
 
   constructor(
     private readonly litestream: string,
@@ -25,47 +34,52 @@ export class Follower {
     private readonly log: Log,
   ) {}
 
-  get #folder(): string {
-    return join(this.dir, FOLDER);
-  }
-
-  get path(): string {
-    return join(this.#folder, FILE);
+  get #home(): string {
+    return join(this.dir, HOME);
   }
 
   /** The last transaction in the copy; 0 where there is no copy. */
   get position(): number {
+    if (this.#folder === null) return 0;
     try {
-      return Number.parseInt(readFileSync(`${this.path}-txid`, "latin1").trim(), 16) || 0;
+      return Number.parseInt(readFileSync(join(this.#folder, `${FILE}-txid`), "latin1").trim(), 16) || 0;
     } catch {
       return 0;
     }
   }
 
+  /** Ends what an earlier process has left, and removes it. */
+  clear(): void {
+    const names = existsSync(this.#home) ? readdirSync(this.#home) : [];
+    for (const name of names) endOrphan(join(this.#home, name));
+    rmSync(this.#home, { recursive: true, force: true });
+    this.#folder = null;
+  }
+
   /** Goes on following the replica at `url`; of another one than before it begins anew. */
   async follow(url: string): Promise<void> {
-    if (this.#url !== url && this.#url !== null) await this.forget();
+    if (this.#url !== url) await this.end();
     this.#url = url;
     if (this.#child !== null) return;
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    const command = [this.litestream, "restore", "-f", "-follow-interval", INTERVAL, "-o", this.path, url];
-    const child = Bun.spawn(command, { stdin: "ignore", stdout: "ignore", stderr: "pipe" });
+    const folder = this.#folder ?? this.#makeFolder();
+    const path = join(folder, FILE);
+    const child = this.#spawn(["restore", "-f", "-follow-interval", INTERVAL, "-o", path, url]);
+    writeFileSync(join(folder, PID_FILE), String(child.pid));
     this.#child = child;
     void this.#watch(child);
   }
 
   /** A copy that Litestream cannot go on with is made anew. */
-  async #watch(child: Bun.Subprocess<"ignore", "ignore", "pipe">): Promise<void> {
+  async #watch(child: Child): Promise<void> {
     const text = await new Response(child.stderr).text();
     const code = await child.exited;
     if (this.#child !== child) return;
+    const had = this.position;
     this.#child = null;
-    if (this.position === 0) return;
-    this.log("warn", "the copy is made anew: Litestream has stopped following", {
-      code,
-      said: text.trim().slice(-300),
-    });
     this.#remove();
+    if (had === 0) return;
+    const said = text.trim().slice(-300);
+    this.log("warn", "the copy is made anew: Litestream has stopped following", { code, said });
   }
 
   async holdsAny(url: string): Promise<boolean> {
@@ -74,13 +88,18 @@ export class Follower {
 
   /** Resolves once the copy has all that the replica holds at this call, and nothing follows it any more. */
   async catchUp(url: string): Promise<void> {
-    const end = await this.#endOf(url);
-    await this.follow(url);
     const deadline = performance.now() + CATCH_UP_MS;
-    while (this.position < end && this.#child !== null && performance.now() < deadline)
-      await Bun.sleep(LOOK_MS);
-    await this.#stop();
-    if (this.position < end) await this.#restore(url);
+    let end = await this.#endOf(url);
+    while (performance.now() < deadline) {
+      await this.follow(url);
+      while (this.position < end && this.#child !== null && performance.now() < deadline)
+        await Bun.sleep(LOOK_MS);
+      await this.#stop();
+      // It may have been in the middle of a file that has come since: then it has to take that once more.
+      end = await this.#endOf(url);
+      if (this.position >= end) return;
+    }
+    await this.#restore(url);
   }
 
   /** The last transaction in the replica; 0 where there is none. */
@@ -90,6 +109,8 @@ export class Follower {
         stdin: "ignore",
         stdout: "pipe",
         stderr: "pipe",
+        timeout: LIST_MS,
+        killSignal: "SIGKILL",
       });
       const [out, error] = await Promise.all([
         new Response(listed.stdout).text(),
@@ -106,12 +127,8 @@ export class Follower {
   async #restore(url: string): Promise<void> {
     this.log("warn", "the copy has not caught up: the replica is restored whole");
     this.#remove();
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    const child = Bun.spawn([this.litestream, "restore", "-o", this.path, url], {
-      stdin: "ignore",
-      stdout: "ignore",
-      stderr: "pipe",
-    });
+    const path = join(this.#makeFolder(), FILE);
+    const child = this.#spawn(["restore", "-o", path, url], RESTORE_MS);
     const error = await new Response(child.stderr).text();
     if ((await child.exited) !== 0)
       throw new StartError(`the replica cannot be restored: ${error.trim().slice(-300)}`);
@@ -119,25 +136,58 @@ export class Follower {
 
   /** Puts the copy, which nothing follows any more, in the place of the database. */
   install(): void {
-    renameSync(this.path, join(this.dir, FILE));
-    this.#remove();
+    if (this.#folder === null) throw new Error("there is no copy to install");
+    renameSync(join(this.#folder, FILE), join(this.dir, FILE));
+    this.clear();
   }
 
   /** Ends, and removes the copy. */
-  async forget(): Promise<void> {
+  async end(): Promise<void> {
     await this.#stop();
     this.#url = null;
     this.#remove();
   }
 
+  /** At once: the process ends. */
+  kill(): void {
+    this.#child?.kill("SIGKILL");
+  }
+
+  #spawn(words: readonly string[], timeout?: number): Child {
+    return Bun.spawn([this.litestream, ...words], {
+      stdin: "ignore",
+      stdout: "ignore",
+      stderr: "pipe",
+      ...(timeout !== undefined && { timeout, killSignal: "SIGKILL" as const }),
+    });
+  }
+
+  #makeFolder(): string {
+    this.#folder = join(this.#home, randomBytes(8).toString("hex"));
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    return this.#folder;
+  }
+
   #remove(): void {
-    rmSync(this.#folder, { recursive: true, force: true });
+    if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
+    this.#folder = null;
   }
 
   async #stop(): Promise<void> {
     const child = this.#child;
     this.#child = null;
-    child?.kill("SIGINT");
-    await child?.exited;
+    if (child === null) return;
+    child.kill("SIGINT");
+    const timer = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
+    await child.exited;
+    clearTimeout(timer);
   }
+}
+
+/** A child whose parent was killed goes on. Its pid may be another process's by now. */
+function endOrphan(folder: string): void {
+  try {
+    const pid = Number(readFileSync(join(folder, PID_FILE), "utf8"));
+    if (readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(folder)) process.kill(pid, "SIGKILL");
+  } catch {}
 }

@@ -5,7 +5,7 @@ import type { Config } from "../config.ts";
 import { Cipher } from "../core/cipher.ts";
 import type { Logger } from "../platform/log.ts";
 import { SettingsError, StartError } from "../platform/start-error.ts";
-import { generationUrl } from "../replica/generations.ts";
+import { GENERATIONS_FOLDER, generationUrl } from "../replica/generations.ts";
 import {
   describeLease,
   findLease,
@@ -14,6 +14,7 @@ import {
   type Role,
   roleOf,
   SILENCE_MS,
+  type OwnDatabase,
 } from "../replica/lease.ts";
 import { MARK_FILE, readMark } from "../replica/mark.ts";
 import { type Objects, openObjects } from "../replica/objects.ts";
@@ -24,6 +25,8 @@ import { Follower } from "./follower.ts";
 import { type Behind, openWaitingRoom } from "./waiting-room.ts";
 
 const LOOK_MS = 500;
+/** For how long a primary may be starting before another one takes its place. */
+const START_MS = 120_000;
 /** A single service renews its mark less often than a pair its lease. */
 const MARK_SILENCE_MS = 15_000;
 const PROBE = "sealpost-lease-probe";
@@ -37,6 +40,8 @@ interface StandbyParts {
 /** What stands beside the replica: the lease, or the mark of a service that had none. */
 interface Seen {
   lease: Lease;
+  /** As it was read: it changes with every renewal. */
+  text: string;
   /** Null where there is no lease yet. */
   tag: string | null;
 }
@@ -56,6 +61,8 @@ export class Standby {
   /** The lease as it was last seen, and since when it has not changed. */
   #seen: Seen | null = null;
   #since = 0;
+  /** Since when the primary is starting; null where it answers. */
+  #startingSince: number | null = null;
   /** When the copy was last as far as the lease said; null where there is none. */
   #levelAt: number | null = null;
 
@@ -92,8 +99,9 @@ export class Standby {
   /** Resolves once this machine has the lease and the newest database, with what starts the primary. */
   async untilPrimary(): Promise<{ command: string[]; env: Record<string, string | undefined> }> {
     const lock = this.#directory.lock();
-    await requireConditions(this.#objects);
     try {
+      this.#follower.clear();
+      await requireConditions(this.#objects);
       let generation: number | null = null;
       while (generation === null) {
         const role = await this.#look();
@@ -108,9 +116,13 @@ export class Standby {
     }
   }
 
+  /** At once: the process ends. */
+  kill(): void {
+    this.#follower.kill();
+  }
+
   /** Null where the lease cannot be read at the moment. */
   async #look(): Promise<Role | null> {
-    const now = performance.now();
     let seen: Seen | null;
     try {
       seen = await this.#find();
@@ -118,20 +130,28 @@ export class Standby {
       if (error instanceof SettingsError) throw error;
       this.parts.logger.log("warn", "the lease cannot be read", { error: String(error) });
       // Time in which nothing is seen is no silence of the primary.
-      this.#seen = null;
+      this.#since = Number.POSITIVE_INFINITY;
       return null;
     }
+    // After the answer, as what it tells may have been written at any time before.
+    const now = performance.now();
     if (seen !== null) this.#requireSame(seen.lease);
-    if (
-      this.#seen === null ||
-      seen?.lease.renewals !== this.#seen.lease.renewals ||
-      seen.tag !== this.#seen.tag
-    )
-      this.#since = now;
+    else if (this.#seen !== null) throw new StartError(GONE);
+    if (seen?.text !== this.#seen?.text || this.#since > now) this.#since = now;
+    this.#startingSince = seen === null || seen.lease.isOpen ? null : (this.#startingSince ?? now);
     this.#seen = seen;
-    const own = { writer: this.#directory.writer, held: this.#directory.generation };
-    const silenceMs = seen !== null && seen.tag === null ? MARK_SILENCE_MS : SILENCE_MS;
-    return roleOf(seen?.lease ?? null, own, now - this.#since, silenceMs);
+    return roleOf(seen?.lease ?? null, this.#own, this.#isSilent(now));
+  }
+
+  #isSilent(now: number): boolean {
+    const silenceMs = this.#seen?.tag === null ? MARK_SILENCE_MS : SILENCE_MS;
+    const isStuck = this.#startingSince !== null && now - this.#startingSince >= START_MS;
+    return isStuck || now - this.#since >= silenceMs;
+  }
+
+  get #own(): OwnDatabase {
+    const { writer, generation: held, identity } = this.#directory;
+    return { writer, held, start: identity.start, beat: identity.beat };
   }
 
   async #find(): Promise<Seen | null> {
@@ -139,15 +159,15 @@ export class Standby {
     if (found !== null) return found;
     const text = (await this.#objects.read(MARK_FILE))?.text;
     const mark = text === undefined ? null : readMark(text);
-    if (mark === null) return null;
-    const { installation, writer, host, ended, at, beat } = mark;
-    const lease = { ...this.#newLease(0, null), installation, writer, host, ended, at, renewals: beat };
-    return { lease, tag: null };
+    if (text === undefined || mark === null) return null;
+    const { installation, writer, host, ended, at, start, beat } = mark;
+    const known = { installation, writer, host, ended, at, start, beat, isOpen: true };
+    return { lease: { ...this.#newLease(0, null), ...known }, text, tag: null };
   }
 
   /** Throws SettingsError where this machine could not go on with what the primary has written. */
   #requireSame({ installation, key, schema, version }: Lease): void {
-    const own = this.#directory.installation;
+    const own = this.#directory.identity.installation;
     const problems: string[] = [];
     if (own !== null && installation !== null && own !== installation)
       problems.push(
@@ -170,7 +190,7 @@ export class Standby {
 
   #newLease(generation: number, from: number | null): Lease {
     return {
-      installation: this.#directory.installation,
+      ...this.#directory.identity,
       writer: this.#directory.writer,
       host: hostname(),
       generation,
@@ -180,6 +200,7 @@ export class Standby {
       version: VERSION,
       txid: 0,
       ended: false,
+      isOpen: false,
       renewals: 0,
       at: new Date().toISOString(),
     };
@@ -216,38 +237,50 @@ export class Standby {
 
   /** Takes the lease and the database. Answers the generation; null where somebody else was first. */
   async #become(role: "begin" | "resume" | "take"): Promise<number | null> {
-    const { logger } = this.parts;
-    const seen = this.#seen;
+    const { log } = this.parts.logger;
+    const lease = this.#leaseFor(role);
+    const last = this.#seen;
     if (role === "begin") await this.#requireNothing();
-    if (role === "take") this.#supersede();
-    const goesOn = role === "resume" && seen !== null && seen.tag !== null;
-    const source = role === "begin" || seen === null ? null : sourceOf(seen.lease);
-    const lease = goesOn ? seen.lease : this.#newLease((seen?.lease.generation ?? 0) + 1, source);
-    const { log } = logger;
-    const held = new HeldLease(this.#objects, { ...lease, ended: false }, seen?.tag ?? null, {
+    const source = last === null ? 0 : sourceOf(last.lease);
+    if (role === "take" && !(await this.#canTake(source))) return null;
+    const held = new HeldLease(this.#objects, lease, last?.tag ?? null, {
       monotonic: () => performance.now(),
       now: Date.now,
       log,
+      onLost: ({ message }) => log("warn", message),
     });
-    if (role === "take" && !(await this.#canTake(source ?? 0))) return null;
     if (!(await held.change())) return null;
     held.keep();
     try {
+      if (role === "take") await this.#follower.catchUp(generationUrl(this.#url, source));
+      if (role === "take" && !(await held.change())) return null;
       if (role === "take") {
-        await this.#follower.catchUp(generationUrl(this.#url, source ?? 0));
+        this.#supersede();
         this.#follower.install();
       }
-      this.#directory.belongsTo(lease.generation);
       const { generation } = lease;
+      this.#directory.belongsTo(generation);
       log("info", "this machine is the primary", {
         role,
         generation,
-        ...(seen && { last: describeLease(seen.lease) }),
+        ...(last && { last: describeLease(last.lease) }),
       });
       return generation;
     } finally {
       await held.rest();
     }
+  }
+
+  /** The lease that is written now, over what was seen. */
+  #leaseFor(role: "begin" | "resume" | "take"): Lease {
+    const seen = this.#seen;
+    if (seen === null) return this.#newLease(1, this.#directory.hasDatabase ? 0 : null);
+    const { lease, tag } = seen;
+    const starting = { ended: false, isOpen: false };
+    if (role === "resume" && tag !== null) return { ...lease, ...starting };
+    const { installation, schema, start, beat } = lease;
+    const kept = { installation, schema, start, beat };
+    return { ...this.#newLease(lease.generation + 1, sourceOf(lease)), ...kept };
   }
 
   /** What cannot be restored is not taken: its writer may come back with its own disk. */
@@ -264,11 +297,14 @@ export class Standby {
     return false;
   }
 
-  /** A replica that nobody has marked is not ours to begin beside. */
+  /** A replica that nobody has marked is not ours to begin beside, and a lease does not go by itself. */
   async #requireNothing(): Promise<void> {
-    if (this.#directory.hasDatabase || !(await this.#follower.holdsAny(this.#url))) return;
+    const { generation, hasDatabase, path } = this.#directory;
+    const isPair = (generation ?? 0) > 0 || (await this.#objects.holdsAny(GENERATIONS_FOLDER));
+    if (isPair) throw new SettingsError([GONE]);
+    if (hasDatabase || !(await this.#follower.holdsAny(this.#url))) return;
     throw new SettingsError([
-      `LITESTREAM_REPLICA_URL holds a replica that no service has marked: restore it into SEALPOST_DATA_DIR (${this.#directory.path}) first, or name an empty path`,
+      `LITESTREAM_REPLICA_URL holds a replica that no service has marked: restore it into SEALPOST_DATA_DIR (${path}) first, or name an empty path`,
     ]);
   }
 
@@ -288,6 +324,8 @@ export class Standby {
     return { command: [this.#litestream, "replicate", "-exec", quoted], env };
   }
 }
+
+const GONE = `The lease at LITESTREAM_REPLICA_URL is gone, and generations are there: restore the newest of them into an empty directory, and start sealpost standby there with another URL`;
 
 /** The generation that holds what is newest. */
 function sourceOf({ generation, from }: Lease): number {

@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { existsSync, mkdirSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";
-import { CreateBucketCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
+import { CreateBucketCommand, DeleteObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { type PlayedAws, startVersitygw, VERSITYGW_KEYS } from "../kit/aws-servers.ts";
 import { replicateCommand, Replicated, restore } from "../kit/litestream.ts";
 import { type Service, type ServiceOptions, startService } from "../kit/service.ts";
@@ -76,6 +76,10 @@ export class Bucket implements AsyncDisposable {
       new ListObjectsV2Command({ Bucket: "replica", Prefix: prefix }),
     );
     return KeyCount;
+  }
+
+  async remove(key: string): Promise<void> {
+    await this.s3.send(new DeleteObjectCommand({ Bucket: "replica", Key: key }));
   }
 
   /** Nothing is reached any more until `restart`; what is in it stays. */

@@ -90,5 +90,5 @@ export class Writer {
     beat: async () => ++this.identity.beat,
     fail: (error) => this.lines.push(`failed ${error.message}`),
   };
-  readonly holder: HolderParts = this.parts;
+  readonly holder: HolderParts = { ...this.parts, onLost: this.parts.fail };
 }

@@ -40,6 +40,10 @@ class PlayedObjects implements Objects {
   async remove(name: string) {
     this.stored.delete(name);
   }
+
+  async holdsAny(folder: string) {
+    return [...this.stored.keys()].some((name) => name.startsWith(`${folder}/`));
+  }
 }
 
 const LEASE: Lease = {
@@ -52,6 +56,9 @@ const LEASE: Lease = {
   schema: 1,
   version: "1",
   txid: 0,
+  start: 0,
+  beat: 0,
+  isOpen: false,
   ended: false,
   renewals: 0,
   at: "",
@@ -59,19 +66,26 @@ const LEASE: Lease = {
 
 let objects: PlayedObjects;
 let time = 0;
-const parts = { monotonic: () => time, now: () => 0, log: () => {} };
+let wall = 0;
 const lost: string[] = [];
+const parts = {
+  monotonic: () => time,
+  now: () => wall,
+  log: () => {},
+  onLost: (error: Error) => lost.push(error.message),
+};
 
 beforeEach(() => {
   objects = new PlayedObjects();
   time = 1000;
+  wall = 0;
   lost.length = 0;
 });
 
 async function hold(lease = LEASE, tag: string | null = null): Promise<HeldLease> {
   const held = new HeldLease(objects, lease, tag, parts);
   expect(await held.change()).toBe(true);
-  await held.begin("db", (error) => lost.push(error.message));
+  await held.begin({ installation: "db", start: 1, beat: 1 });
   return held;
 }
 
@@ -89,6 +103,24 @@ describe("a lease", () => {
     await waiting;
     expect(held.isHeld).toBe(true);
     expect(lost).toEqual([]);
+  });
+
+  test("is not held where the machine slept: its wall clock has gone on, and the other has not", async () => {
+    const held = await hold();
+    wall += LEASE_MS;
+    expect(held.isHeld).toBe(false);
+    await held.change();
+    expect(held.isHeld).toBe(true);
+    wall -= 3_600_000;
+    expect(held.isHeld).toBe(true);
+  });
+
+  test("that is lost before the service has begun is told, and nothing waits for it", async () => {
+    await (await hold()).rest();
+    const adopted = await adoptLease(objects, { writer: "a", generation: 1 }, parts);
+    await objects.write(LEASE_FILE, JSON.stringify({ ...LEASE, writer: "b", host: "host-b", generation: 2 }));
+    await adopted.begin({ installation: "db", start: 2, beat: 2 });
+    expect(lost.join()).toContain("host-b");
   });
 
   test("is not renewed by a write whose answer is lost, and not lost by it either", async () => {
@@ -132,7 +164,7 @@ describe("a lease", () => {
     const held = await hold();
     held.note({ txid: 9 });
     await held.end();
-    expect(await stored()).toMatchObject({ ended: true, txid: 9, installation: "db" });
+    expect(await stored()).toMatchObject({ ended: true, txid: 9, installation: "db", start: 1 });
     expect(held.isHeld).toBe(false);
   });
 
@@ -165,19 +197,62 @@ describe("a lease", () => {
 });
 
 describe("whoever starts, or waits", () => {
-  const own = { writer: "a", held: 3 };
-  const ours = { writer: "a", generation: 3, ended: false };
-  const theirs = { writer: "b", generation: 3, ended: false };
+  const own = { writer: "a", held: 3, start: 5, beat: 50 };
+  const ours = {
+    installation: "db",
+    writer: "a",
+    generation: 3,
+    from: null,
+    ended: false,
+    start: 5,
+    beat: 50,
+  };
+  const theirs = { ...ours, writer: "b" };
   const cases: [what: string, role: string, ...Parameters<typeof roleOf>][] = [
-    ["where there is no lease begins", "begin", null, own, 0],
-    ["with the lease and its database goes on", "resume", ours, own, 0],
-    ["also where it has ended", "resume", { ...ours, ended: true }, own, 0],
-    ["with the lease and an older database restores", "take", ours, { writer: "a", held: 2 }, 0],
-    ["with the lease and no database restores", "take", ours, { writer: "a", held: null }, 0],
-    ["beside another one follows", "follow", theirs, own, 0],
-    ["follows until the lease is silent for long", "follow", theirs, own, SILENCE_MS - 1],
-    ["takes it then", "take", theirs, own, SILENCE_MS],
-    ["takes it at once where it was given up", "take", { ...theirs, ended: true }, own, 0],
+    ["where there is no lease begins", "begin", null, own, false],
+    ["with the lease and its database goes on", "resume", ours, own, false],
+    ["also where it has ended", "resume", { ...ours, ended: true }, own, false],
+    ["also where it has written more than the replica has", "resume", ours, { ...own, beat: 51 }, false],
+    [
+      "with the lease and a database of an earlier generation restores",
+      "take",
+      ours,
+      { ...own, held: 2 },
+      false,
+    ],
+    ["with the lease and no database restores", "take", ours, { ...own, held: null }, false],
+    [
+      "with an older copy of the disk, of an earlier start, restores",
+      "take",
+      ours,
+      { ...own, start: 4 },
+      false,
+    ],
+    ["… of an earlier beat", "take", ours, { ...own, beat: 49 }, false],
+    [
+      "whose very first start was cut off begins again",
+      "resume",
+      { ...ours, installation: null },
+      { ...own, held: null },
+      false,
+    ],
+    [
+      "that was to go on from its own earlier database, and was cut off, does",
+      "resume",
+      { ...ours, from: 0 },
+      { ...own, held: 0 },
+      false,
+    ],
+    [
+      "that was to restore, and was cut off, restores",
+      "take",
+      { ...ours, from: 2 },
+      { ...own, held: null },
+      false,
+    ],
+    ["beside another one follows", "follow", theirs, own, false],
+    ["takes the lease of one that is silent", "take", theirs, own, true],
+    ["takes it at once where it was given up", "take", { ...theirs, ended: true }, own, false],
   ];
   for (const [what, role, ...given] of cases)
     test(what, () => {

@@ -1,6 +1,6 @@
 /** Small objects beside a replica: where they lie, and that one caller of many replaces them. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Objects, openObjects } from "../../src/replica/objects.ts";
@@ -89,6 +89,13 @@ describe("in a folder", () => {
     expect(readdirSync(join(home, "replica"))).toEqual([`${NAME}.3`]);
     await objects.remove(NAME);
     expect(await objects.read(NAME)).toBeNull();
+  });
+
+  test("a folder beside them holds something or not", async () => {
+    const objects = openFolder();
+    expect(await objects.holdsAny("generations")).toBe(false);
+    mkdirSync(join(home, "replica/generations/00000001"), { recursive: true });
+    expect(await objects.holdsAny("generations")).toBe(true);
   });
 
   // Processes of their own: within one nothing comes between the steps of a call.

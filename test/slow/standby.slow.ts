@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { LEASE_FILE } from "../../src/replica/lease.ts";
 import page from "../../src/docs/pair.md" with { type: "text" };
 import { audit } from "../durability/audit.ts";
 import { Cable } from "../durability/cable.ts";
@@ -141,7 +142,8 @@ describe("a primary that is killed", () => {
     await standby.ready();
     primary.service.relaunch();
     await primary.follows();
-    expect(readdirSync(join(primary.service.dataDir, "superseded"))).toContain("sealpost.db");
+    const aside = join(primary.service.dataDir, "superseded/generation-1");
+    expect(readdirSync(aside)).toContain("sealpost.db");
     const made = await addEndpoint(standby.service, "http://127.0.0.1:9/second");
     expect(await standby.service.stop()).toBe(0);
     await primary.ready();
@@ -291,6 +293,39 @@ describe("what is refused at a start, with exit code 2 and the reason", () => {
     await primary.ready();
   }, 90_000);
 });
+
+test("a copy that a killed standby has left is not taken for another generation's", async () => {
+  const places = bucket.places(home);
+  await using pair = await startPair({}, places);
+  const { primary, standby } = pair;
+  await standby.service.kill9();
+  await using third = new Machine(pairedEnv(litestream, places));
+  await third.follows();
+  await primary.lose();
+  await third.ready();
+  third.service.keys = primary.service.keys;
+  const made = await addEndpoint(third.service, "http://127.0.0.1:9/");
+  standby.service.relaunch();
+  await standby.follows();
+  expect(await third.service.stop()).toBe(0);
+  await standby.ready();
+  expect((await clientOf(standby.service).get(`/v1/endpoints/${made}`)).status).toBe(200);
+}, 90_000);
+
+test("a lease that is gone is nobody's: no machine begins over what there is", async () => {
+  const places = bucket.places(home);
+  await using pair = await startPair({}, places);
+  const { primary, standby } = pair;
+  await bucket.remove(`${places.restored.slice(home.length + 1)}/${LEASE_FILE}`);
+  for (const machine of [primary, standby]) await machine.service.exit();
+  expect(primary.service.output()).toContain("The lease is lost: it is gone");
+  const { exitCode, output } = await runService({
+    command: standbyCommand(),
+    env: pairedEnv(litestream, places),
+  });
+  expect(output).toContain("is gone, and generations are there");
+  expect(exitCode).toBe(2);
+}, 60_000);
 
 test("a service that ran alone becomes the primary of a pair, with its database", async () => {
   const places = bucket.places(home);
