@@ -25,3 +25,13 @@ export function accountOf({ accountId }: Pick<Caller, "accountId">): string {
 export function memberOf({ kind, id, consumerId }: Caller): string {
   return kind === "portal" ? `consumer:${consumerId ?? ""}` : `key:${id}`;
 }
+
+/** The name of a source within its account, as whatever comes to its door is counted. */
+export function sourceMember(sourceId: number): string {
+  return `source:${sourceId}`;
+}
+
+/** Whether a member has none of the account's keys: the links of a consumer, or a source. */
+export function isGuest(member: string): boolean {
+  return member.startsWith("consumer:") || member.startsWith("source:");
+}

@@ -95,7 +95,7 @@ export const LIMITS = {
   bodiesInFlightBytesMax: {
     value: 128 * MIB,
     unit: "bytes",
-    why: "Bodies that come in or are worked on, over all requests, counted as they come; above it a body of whoever has the most is refused with 503.",
+    why: "Bodies that come in or are worked on, over all requests, counted as they come; above it a body that nothing is done with yet, of whoever has the most, is refused with 503. What is worked on, or waits for its commit, stays: an account has no more of that than all of it leaves free, so room is left for another.",
   },
   smallBodyBytesMax: {
     value: 8 * KIB,
@@ -105,7 +105,12 @@ export const LIMITS = {
   accountBodiesBytesMax: {
     value: 64 * MIB,
     unit: "bytes",
-    why: "The same of one account, its portal links included, and of all sources together: nobody takes all of it, and 64 events of the largest size fit.",
+    why: "The same of one account, with its portal links and what is verified at its sources, and of all that is not verified yet together: nobody takes all of it, and 64 events of the largest size fit.",
+  },
+  guestBodiesBytesMax: {
+    value: 48 * MIB,
+    unit: "bytes",
+    why: "Of that, what is worked on for portal links and sources of the account; one consumer, or one source, has no more than they leave free, alone half of it. The rest is for the account's own keys, whatever the others do.",
   },
   smallAnswerBytesMax: {
     value: 32 * KIB,

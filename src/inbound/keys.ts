@@ -60,15 +60,16 @@ export class KeyCache {
   constructor(private readonly parts: KeyCacheParts) {}
 
   /**
-   * A source's own reader: what one source is sent uses up no other's fetches. All that waited for a fetch
-   * are told at one instant, and go on in their `turns`.
+   * A source's own reader: what one source is sent uses up no other's fetches. `begin` is called before a
+   * wait. All that waited for a fetch are told at one instant, and go on in their `turns`.
    */
-  readerFor(sourceId: number, turns: Pick<Turns, "next">): KeyReader {
+  readerFor(sourceId: number, turns: Pick<Turns, "next">, begin = () => {}): KeyReader {
     return {
       read: async (document, isRenewal = false) => {
         const identity = identityOf(document);
         const known = this.#recall(identity, isRenewal);
         if (known) return known;
+        begin();
         const fetched = await this.#fetchShared(identity, document, sourceId);
         await turns.next();
         return fetched;

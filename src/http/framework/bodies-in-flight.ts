@@ -1,3 +1,4 @@
+import { isGuest } from "../../core/caller.ts";
 import { type Problem, unavailable } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 
@@ -24,7 +25,7 @@ export const ANSWERS: Kind = {
   detail: "Too many large answers are not read yet. Read those, and ask again in a moment.",
 };
 
-/** Whose bodies are counted together: at the door of the sources nobody is known, so all of them are one. */
+/** Whose bodies are counted together: at the door of the sources nobody is known before the verification. */
 export const ANYBODY = "anybody";
 
 /** One body: of a request, from its first byte to the answer; of an answer, from its text to its end. */
@@ -32,44 +33,60 @@ export interface BodyInFlight {
   /** Counts bytes that have come, or are about to. Throws 503 where this body is the one that has to go. */
   take(bytes: number): void;
   /**
-   * Until `settle` this body may be refused for another's sake: then `refuse` is called. A body that never
-   * says so stays.
+   * The body comes in, or waits: until `settle` it may be refused for another's sake, and `refuse` is called
+   * then. Else it counts as worked on.
    */
   whenRefused(refuse: (problem: Problem) => void): void;
-  /** The body is complete: it is worked on, and is not refused any more. */
+  /** It is worked on, and not refused any more. Throws 503 where it was, or its member has its share. */
   settle(): void;
+  /** Whose it is from now on. Throws 503 where there is no room. */
+  moveTo(name: string, member: string): void;
   end(): void;
 }
 
-/** What a member has of the bodies that may be refused: those of which bytes have come, the oldest first. */
 interface Member {
+  /** Of its bodies that may be refused: those of which bytes have come, the oldest first. */
   bytes: number;
-  bodies: Set<Body>;
+  readonly bodies: Set<Body>;
+  /** Bytes of those that are worked on. */
+  worked: number;
 }
 
 /** An account. The sums of its members are kept as they change: a refusal adds up no bodies. */
 class Holder {
   bytes = 0;
+  worked = 0;
+  /** Of what is worked on, that of guests. */
+  ofGuests = 0;
   /** How many. */
   bodies = 0;
   readonly #members = new Map<string, Member>();
 
   constructor(readonly name: string) {}
 
-  /** More bytes of a body that may be refused, or fewer. */
-  come(body: Body, bytes: number): void {
+  /** More bytes of a body, or fewer. */
+  count(body: Body, bytes: number): void {
+    this.bytes += bytes;
     let member = this.#members.get(body.member);
-    if (!member) this.#members.set(body.member, (member = { bytes: 0, bodies: new Set() }));
-    member.bytes += bytes;
-    member.bodies.add(body);
+    if (!member) this.#members.set(body.member, (member = { bytes: 0, bodies: new Set(), worked: 0 }));
+    if (body.isComing) {
+      member.bytes += bytes;
+      member.bodies.add(body);
+    } else {
+      this.worked += bytes;
+      member.worked += bytes;
+      if (isGuest(body.member)) this.ofGuests += bytes;
+    }
+    if (body.bytes === 0) member.bodies.delete(body);
+    if (member.bodies.size === 0 && member.worked === 0) this.#members.delete(body.member);
   }
 
-  /** It is not refused any more, or is over. */
-  leave(body: Body): void {
-    const member = this.#members.get(body.member);
-    if (!member?.bodies.delete(body)) return;
-    member.bytes -= body.bytes;
-    if (member.bodies.size === 0) this.#members.delete(body.member);
+  workedOf(member: string): number {
+    return this.#members.get(member)?.worked ?? 0;
+  }
+
+  get mayBeRefused(): boolean {
+    return this.bytes > this.worked;
   }
 
   /** Whether no member has more than this one. */
@@ -105,16 +122,24 @@ function shareOf(member: Member, spared: Body | null): number {
 }
 
 /**
- * The bytes of all bodies of a kind: of requests, that come in or are worked on, counted as they come; of
- * answers, that are written or on their way to a reader who takes his time. Each account has a share;
- * where its own bodies exceed that, or all together exceed the whole and it has the most, one of its bodies
- * is refused. That is one of whichever of its members (a key, or the links of a consumer) has the most: the
- * one which would exceed it, or the newest, so that those under way are completed. Of anybody's it is the
- * oldest, so that whoever sends slowly on purpose keeps out nobody.
+ * The bytes of all bodies of a kind: of requests, that come in, wait or are worked on, counted as they come;
+ * of answers, that are written or on their way to a reader who takes his time. A body is its caller's; that
+ * of a request whose caller is not known is anybody's, until it is known or waits for its source's account.
+ *
+ * Each account has a share; where its own bodies exceed that, or all together exceed the whole and it has the
+ * most, one of its bodies is refused that is not worked on. That is one of whichever of its members (a key,
+ * the links of a consumer, a source) has the most: the one which would exceed it, or the newest, so that
+ * those under way are completed. Of anybody's it is the oldest, so that whoever sends slowly on purpose keeps
+ * out nobody.
+ *
+ * What is worked on stays, so it leaves room: an account has no more of it than all accounts leave free of
+ * the whole, and a guest no more than all guests leave free of theirs. However many take what they can,
+ * somewhat is left for one more, and what is left for the account's own keys does not depend on guests.
  */
 export class BodiesInFlight {
   readonly #holders = new Map<string, Holder>();
   #bytes = 0;
+  #worked = 0;
 
   constructor(private readonly kind = REQUESTS) {}
 
@@ -125,10 +150,18 @@ export class BodiesInFlight {
 
   /** One that `stays` is never refused for its own sake, where there is another: its change is made. */
   begin(name: string, member = "", stays = false): BodyInFlight {
+    return new Body(this, this.#enter(name), name === ANYBODY ? "" : member, stays);
+  }
+
+  #enter(name: string): Holder {
     let holder = this.#holders.get(name);
     if (!holder) this.#holders.set(name, (holder = new Holder(name)));
     holder.bodies++;
-    return new Body(this, holder, name === ANYBODY ? "" : member, stays);
+    return holder;
+  }
+
+  #leave(holder: Holder): void {
+    if (--holder.bodies === 0) this.#holders.delete(holder.name);
   }
 
   /** Throws 503 where the next of this member would be the one that has to go. */
@@ -139,7 +172,7 @@ export class BodiesInFlight {
     const reserve = limit(ofAccount) * RESERVE;
     const isFull =
       holder.bytes > limit(ofAccount) - reserve ||
-      (this.#bytes > limit(whole) - reserve && this.#largest() === holder);
+      (this.#bytes > limit(whole) - reserve && this.#largest(holder) === holder);
     if (isFull && holder.hasMost(member)) throw this.refusal();
   }
 
@@ -150,27 +183,65 @@ export class BodiesInFlight {
 
   /** Only for `Body`. */
   count(body: Body, bytes: number): void {
-    this.#bytes += bytes;
-    body.bytes += bytes;
-    body.holder.bytes += bytes;
-    if (body.isComing && bytes !== 0) body.holder.come(body, bytes);
+    this.#add(body, bytes);
     if (bytes <= 0) return;
     const { whole, ofAccount } = this.kind;
     while (body.holder.bytes > limit(ofAccount) && this.#refuseOf(body.holder, body)) continue;
-    while (this.#bytes > limit(whole) && this.#refuseOf(this.#largest(), body)) continue;
+    while (this.#bytes > limit(whole) && this.#refuseOf(this.#largest(body.holder), body)) continue;
+    if (!body.isComing) this.#requireShare(body);
+  }
+
+  /** Only for `Body`: it comes in or waits (`isComing`), or is worked on. */
+  mark(body: Body, isComing: boolean): void {
+    const { bytes } = body;
+    this.#add(body, -bytes);
+    body.isComing = isComing;
+    this.#add(body, bytes);
+    if (!isComing) this.#requireShare(body);
+  }
+
+  /** Only for `Body`. */
+  move(body: Body, name: string, member: string): void {
+    const { holder, bytes } = body;
+    if (name === holder.name && member === body.member) return;
+    this.#add(body, -bytes);
+    body.holder = this.#enter(name);
+    body.member = member;
+    this.#leave(holder);
+    this.count(body, bytes);
   }
 
   /** Only for `Body`. */
   forget(body: Body): void {
-    const { holder } = body;
-    this.count(body, -body.bytes);
-    if (--holder.bodies === 0) this.#holders.delete(holder.name);
+    this.#add(body, -body.bytes);
+    this.#leave(body.holder);
   }
 
-  #largest(): Holder {
-    const [first, ...others] = this.#holders.values();
-    if (first === undefined) throw new Error("bytes of nobody");
-    return others.reduce((most, holder) => (holder.bytes > most.bytes ? holder : most), first);
+  #add(body: Body, bytes: number): void {
+    if (bytes === 0) return;
+    this.#bytes += bytes;
+    if (!body.isComing) this.#worked += bytes;
+    body.bytes += bytes;
+    body.holder.count(body, bytes);
+  }
+
+  /** Of a body that is worked on. */
+  #requireShare(body: Body): void {
+    const { holder, member } = body;
+    const isOver =
+      holder.worked + this.#worked > limit(this.kind.whole) ||
+      (isGuest(member) && holder.workedOf(member) + holder.ofGuests > limit("guestBodiesBytesMax"));
+    if (!isOver) return;
+    body.end();
+    throw this.refusal();
+  }
+
+  /** Of those who have a body that may be refused, and `own`, whoever has the most. */
+  #largest(own: Holder): Holder {
+    let most = own;
+    for (const holder of this.#holders.values())
+      if (holder.mayBeRefused && holder.bytes > most.bytes) most = holder;
+    return most;
   }
 
   /**
@@ -207,21 +278,19 @@ class Body implements BodyInFlight {
 
   constructor(
     private readonly all: BodiesInFlight,
-    readonly holder: Holder,
-    readonly member: string,
+    public holder: Holder,
+    public member: string,
     readonly stays: boolean,
   ) {}
 
   take(bytes: number): void {
-    // A piece of it may have been on its way here.
-    if (this.#isOver) throw this.all.refusal();
+    this.#requireStanding();
     this.all.count(this, bytes);
   }
 
   whenRefused(refuse: (problem: Problem) => void): void {
     this.#refuse = refuse;
-    this.isComing = true;
-    if (this.bytes > 0) this.holder.come(this, this.bytes);
+    if (!this.isComing) this.all.mark(this, true);
   }
 
   refuse(problem: Problem): void {
@@ -229,14 +298,23 @@ class Body implements BodyInFlight {
   }
 
   settle(): void {
-    this.isComing = false;
-    this.holder.leave(this);
+    this.#requireStanding();
+    if (this.isComing) this.all.mark(this, false);
+  }
+
+  moveTo(name: string, member: string): void {
+    this.#requireStanding();
+    this.all.move(this, name, member);
   }
 
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.settle();
     this.all.forget(this);
+  }
+
+  /** It may have been refused while a piece of it was on its way here, or while it waited. */
+  #requireStanding(): void {
+    if (this.#isOver) throw this.all.refusal();
   }
 }

@@ -40,9 +40,9 @@ export function requireJson(request: Request): void {
 }
 
 /**
- * The whole body, counted in `room` as it comes. Throws 413 as soon as it is, or says it will be, longer than
- * `maxBytes`, and 503 where there is no room for it. Bun's own limit answers without a body, so it is set out
- * of reach and the bytes are counted here.
+ * The whole body, counted in `room` as it comes, and not settled there. Throws 413 as soon as it is, or says
+ * it will be, longer than `maxBytes`, and 503 where there is no room for it. Bun's own limit answers without
+ * a body, so it is set out of reach and the bytes are counted here.
  */
 export function readBody(request: Request, maxBytes: number, room: BodyInFlight): Bytes | Promise<Bytes> {
   const header = request.headers.get("content-length");
@@ -60,10 +60,7 @@ export function readBody(request: Request, maxBytes: number, room: BodyInFlight)
       void reader?.cancel().catch(() => {});
     });
     const read = reader ? readChunks(reader, maxBytes, room) : (request.bytes() as Promise<Bytes>);
-    read.then((bytes) => {
-      room.settle();
-      resolve(bytes);
-    }, reject);
+    read.then(resolve, reject);
   });
 }
 

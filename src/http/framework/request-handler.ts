@@ -135,6 +135,7 @@ export class RequestHandler implements RequestContext {
       if (route.longWork) await this.beginWork();
       const turn = this.giveWay();
       if (turn !== null) await turn;
+      this.room?.settle();
       if (turn !== null || takesBody(route)) this.admitAgain();
       this.readFields();
       const answer = await this.handle();
@@ -176,6 +177,10 @@ export class RequestHandler implements RequestContext {
 
   takeRoom(bytes: number): void {
     this.room?.take(bytes);
+  }
+
+  bodyFor(accountId: number, member: string): void {
+    if (this.caller === null) this.room?.moveTo(accountOf({ accountId }), member);
   }
 
   beginChange(): void {
@@ -246,18 +251,31 @@ export class RequestHandler implements RequestContext {
   async beginWork(): Promise<void> {
     const { caller, shared, request } = this;
     if (caller === null) return;
-    const permit = shared.longWorks.begin(accountOf(caller), memberOf(caller), request.signal);
+    const permit = shared.longWorks.begin(accountOf(caller), memberOf(caller), this.leaves());
     if (typeof permit === "function") {
       this.endWork = permit;
+      this.room?.settle();
       return;
     }
     // The line moves by itself; whoever does not wait for their turn closes the connection.
     shared.extendTimeout(request, 0);
     this.endWork = await permit;
+    this.room?.settle();
     shared.extendTimeout(request, (this.prepared.route.waitMaxSeconds ?? 0) + IDLE_TIMEOUT_SECONDS);
     // The process may stop by now, and the caller may be nobody any more.
     this.requireRunning();
     this.admit();
+  }
+
+  /** What ends a wait: the caller leaves, or the body is refused, which is held no longer then. */
+  private leaves(): AbortSignal {
+    if (this.room === null) return this.request.signal;
+    const refused = new AbortController();
+    this.room.whenRefused((problem) => {
+      this.bytes = NO_BYTES;
+      refused.abort(problem);
+    });
+    return AbortSignal.any([this.request.signal, refused.signal]);
   }
 
   requireCaller(): void {
@@ -302,7 +320,9 @@ export class RequestHandler implements RequestContext {
         ? shared.bodies.begin(stranger)
         : shared.bodies.begin(accountOf(caller), memberOf(caller));
     try {
-      return await readBody(this.request, bodyMaxBytes, this.room);
+      const bytes = await readBody(this.request, bodyMaxBytes, this.room);
+      if (isHeavy(bytes.length)) this.room.whenRefused(() => (this.bytes = NO_BYTES));
+      return bytes;
     } catch (error) {
       if (error instanceof Problem && error.code === "payload_too_large") route.onTooLarge?.(this.params);
       throw error;

@@ -100,6 +100,8 @@ export interface RequestContext<
    * over several turns is counted in its room. Throws 503 where the share is taken.
    */
   answerFor(accountId: number, member: string): Pick<AnswerRoom, "reach">;
+  /** Whose share of all bodies this one takes from now on, where the framework knows no caller. */
+  bodyFor(accountId: number, member: string): void;
   /**
    * What is made of the caller's answer over several turns has so many bytes by now: they are counted in its
    * room. Throws 503 where the caller's share is taken.

@@ -55,7 +55,7 @@ export type DoorNeeds = Needs<
 >;
 
 /** What the framework hands over: the request, its body, and the room in which that is counted. */
-type Came = Pick<RequestContext, "request" | "bytes" | "takeRoom">;
+type Came = Pick<RequestContext, "request" | "bytes" | "takeRoom" | "bodyFor">;
 
 /** A request on its way through the door: judged once more where its source has changed meanwhile. */
 interface Knock {

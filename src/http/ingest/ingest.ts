@@ -86,7 +86,7 @@ const INGEST_REFUSALS = {
   rate_limited:
     "Verified, but over the source's rate; or the plan is used up, and too many events wait for it already.",
   unavailable:
-    "The source is paused or its account suspended, keys of the provider could not be had, too many bodies come in at once, or the " +
-    "service is stopping.",
+    "The source is paused or its account suspended, keys of the provider could not be had, too many bodies come in at once or wait for " +
+    "its account, or the service is stopping.",
   replica_unavailable: REPLICA_UNAVAILABLE,
 };

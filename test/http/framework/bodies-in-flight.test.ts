@@ -20,7 +20,7 @@ const routes = [
   route({ ...taking, path: "/taken", operationId: "takeAny", access: "none", bodyMode: "opaque" }),
 ];
 
-const names = ["bodiesInFlightBytesMax", "accountBodiesBytesMax"] as const;
+const names = ["bodiesInFlightBytesMax", "accountBodiesBytesMax", "guestBodiesBytesMax"] as const;
 const usual = names.map((name) => LIMITS[name].value);
 const setLimits = (values: readonly number[]) =>
   names.forEach((name, at) => ((LIMITS[name] as { value: number }).value = values[at] ?? 0));
@@ -28,7 +28,7 @@ const setLimits = (values: readonly number[]) =>
 afterAll(() => setLimits(usual));
 
 describe("the room for bodies", () => {
-  beforeAll(() => setLimits([1000, 500]));
+  beforeAll(() => setLimits([1000, 500, 400]));
 
   function begin(all: BodiesInFlight, account: string, bytes: number, member?: string) {
     const body = all.begin(account, member);
@@ -121,6 +121,64 @@ describe("the room for bodies", () => {
     expect(all.bytes).toBe(300);
   });
 
+  test("leaves room beside what is worked on, of a guest's to its account, and of an account's to all", () => {
+    const all = new BodiesInFlight();
+    const workedOf = (account: string, member: string) => {
+      let bytes = 0;
+      for (;;) {
+        const { body } = begin(all, account, 0, member);
+        const problem = refusalOf(() => {
+          body.take(10);
+          body.settle();
+        });
+        if (problem !== null) return bytes;
+        bytes += 10;
+      }
+    };
+    const guests = ["consumer:a", "source:1", "consumer:b", "source:2", "source:3"];
+    expect(guests.map((guest) => workedOf("account:1", guest))).toEqual([200, 100, 50, 20, 10]);
+    expect(workedOf("account:1", "key:1")).toBe(120);
+    expect([workedOf("account:2", "key:2"), workedOf("account:3", "key:3")]).toEqual([250, 120]);
+    expect([workedOf(ANYBODY, ""), all.bytes]).toEqual([60, 930]);
+  });
+
+  test("is that of whoever it is moved to, and anybody's is free again", () => {
+    const all = new BodiesInFlight();
+    const bodies = Array.from({ length: 6 }, () => {
+      const one = begin(all, ANYBODY, 100);
+      one.body.settle();
+      return refusalOf(() => one.body.moveTo("account:1", "source:1"))?.status ?? one.body;
+    });
+    expect(bodies.map((body) => (typeof body === "number" ? body : 200))).toEqual([
+      200, 200, 503, 503, 503, 503,
+    ]);
+    expect(all.bytes).toBe(200);
+    expect(refusalOf(() => begin(all, ANYBODY, 500))).toBeNull();
+    for (const body of bodies) if (typeof body !== "number") body.end();
+    expect(all.bytes).toBe(500);
+  });
+
+  test("is that of the others again where a body waits, which is refused where it was meanwhile", () => {
+    const all = new BodiesInFlight();
+    const link = begin(all, "account:1", 200, "consumer:a");
+    link.body.settle();
+    const key = begin(all, "account:1", 240, "key:1");
+    link.body.whenRefused((problem) => (link.refused = problem));
+    expect(refusalOf(() => key.body.take(100))?.status).toBe(503);
+    expect(refusalOf(() => begin(all, "account:1", 190, "key:2"))).toBeNull();
+    expect(refusalOf(() => begin(all, "account:1", 120, "key:3"))).toBeNull();
+    expect([link.refused?.status, refusalOf(() => link.body.settle())?.status]).toEqual([503, 503]);
+    expect(all.bytes).toBe(310);
+  });
+
+  test("for one that comes is made by whoever has one that comes, not by who has more that is worked on", () => {
+    const all = new BodiesInFlight();
+    begin(all, "account:1", 500).body.settle();
+    const slow = begin(all, "account:2", 450);
+    expect(refusalOf(() => begin(all, "account:3", 60))).toBeNull();
+    expect([slow.refused?.status, all.bytes]).toEqual([503, 560]);
+  });
+
   test("keeps to its bounds, whatever comes, and forgets all that ends", () => {
     const all = new BodiesInFlight();
     const under = new Set<BodyInFlight>();
@@ -128,7 +186,8 @@ describe("the room for bodies", () => {
       const { body } = begin(all, n % 3 === 0 ? ANYBODY : `account:${n % 7}`, 0);
       under.add(body);
       refusalOf(() => body.take((n * 37) % 300));
-      if (n % 5 === 0) body.settle();
+      if (n % 5 === 0) refusalOf(() => body.settle());
+      if (n % 6 === 0) refusalOf(() => body.moveTo(`account:${n % 7}`, `source:${n % 4}`));
       const [first] = under;
       if (n % 4 === 0 && first) {
         first.end();
@@ -144,7 +203,7 @@ describe("the room for bodies", () => {
 describe("bodies that come slowly or in pieces", () => {
   let server: TestServer;
   beforeAll(() => {
-    setLimits([4_000_000, 2_000_000]);
+    setLimits([4_000_000, 2_000_000, 1_500_000]);
     callers["stranger"] = { ...owner, id: 66, accountId: 66 };
     for (let n = 0; n < 12; n++)
       callers[`link${n}`] = { ...owner, kind: "portal", id: 100 + n, consumerId: `c${n}` };

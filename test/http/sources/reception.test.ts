@@ -27,7 +27,10 @@ test("heavy requests that waited for one document of keys go on in turns of thei
     const cache = new KeyCache({ monotonicMs: () => NOW_MS, fetchDocument: () => promise });
     const services = { ...it.data, wallNow: () => NOW_MS };
     const receptions = Array.from({ length: AT_ONCE }, () =>
-      receptionOf(services, cache, source, withBody(genuine, body), { takeRoom: () => {} }),
+      receptionOf(services, cache, source, withBody(genuine, body), {
+        takeRoom: () => {},
+        bodyFor: () => {},
+      }),
     );
     const [text = ""] = Object.values(proof.keyDocuments ?? {});
     resolve({ kind: "document", text, maxAgeSeconds: null });
