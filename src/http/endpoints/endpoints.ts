@@ -161,7 +161,7 @@ const CHANGE_DESCRIPTION =
   "are replaced whole. Takes effect at the next attempt. Adding `v1a` makes a key and answers its `public_key`. A portal token " +
   `may change ${[...PORTAL_FIELDS].map((name) => `\`${name}\``).join(", ")}; any other field is answered 403. Where it changes the host of an ` +
   "address, the credentials and headers that are stored must be given again, or left out, in the same request: `***` is 422 then, and so is a " +
-  "body without `headers` where there are some.";
+  "body without `headers` where there are some. Where it changes anything else of `url`, `config` or `headers`, that holds for the credentials.";
 
 const CHANGED = {
   description: "The endpoint as it now is.",

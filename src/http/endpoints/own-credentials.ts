@@ -11,8 +11,10 @@ import type { EndpointChangeBody } from "./shape.ts";
 
 /**
  * The holder of a portal link may change where an endpoint leads, and cannot read what it is called with. So
- * no stored credential is used for a destination that the holder chose: not at another host or path, and not
- * for another queue, bucket, exchange or role. The keys of a project may do so: they stored the credentials.
+ * no stored credential is used for a destination that the holder chose: not at another host or path, not for
+ * another queue, bucket, exchange or role, and not beside another header, which may ask the receiver for
+ * another method, host or path, or for a part of an answer that repeats the credential. The keys of a project
+ * may do so: they stored the credentials.
  */
 
 const ELSEWHERE = {
@@ -23,20 +25,12 @@ const ELSEWHERE = {
 };
 const OTHERWISE = {
   value:
-    "The destination changes, or a header that servers may read as another method, host or path; what is stored is for the one before: give this value again.",
+    "The destination or a header changes, and what is stored is for the request before: give this value again.",
   headers:
     "The destination changes, and the headers that are stored are for the one before: give them again, or {}.",
 };
 
-/**
- * Headers from which routers and frameworks take another method, host or path than the request has, such as
- * X-HTTP-Method-Override, X-Original-URL, X-Rewrite-URL, X-Forwarded-Host, Forwarded (RFC 7239), Destination
- * (RFC 4918) and SCRIPT_NAME: CGI (RFC 3875, 4.1.18) reads `_` as `-`.
- */
-const STEERING =
-  /method|forwarded|original|rewrite|override|destination|host|path|script[^a-z]?name|ur[il](?![a-z])/i;
-
-/** Throws 422 with every credential that would be used for another destination than the one before. */
+/** Throws 422 with every credential that would be used for another request than the one before. */
 export function requireOwnCredentials(
   caller: Caller,
   body: EndpointChangeBody,
@@ -45,7 +39,7 @@ export function requireOwnCredentials(
 ): void {
   if (caller.kind !== "portal") return;
   const isElsewhere = leadsElsewhere(before, after);
-  if (!isElsewhere && !isOtherwise(before, after) && !isSteered(before, after)) return;
+  if (!isElsewhere && !isOtherwise(before, after) && !hasOtherHeaders(before, after)) return;
   const why = isElsewhere ? ELSEWHERE : OTHERWISE;
   const bound = isElsewhere ? before.headers : before.headers.filter(([name]) => isCredentialHeader(name));
   const faults = [
@@ -61,9 +55,11 @@ function isOtherwise(before: Destination, after: Destination): boolean {
   return before.kind !== after.kind || !isDeepStrictEqual(before.config, after.config);
 }
 
-function isSteered(before: Pick<Endpoint, "headers">, after: Pick<Endpoint, "headers">): boolean {
-  const steering = ({ headers }: typeof before) => headers.filter(([name]) => STEERING.test(name));
-  return !isDeepStrictEqual(steering(before), steering(after));
+/** Whatever they are called: which of them a receiver obeys is known to nobody else. */
+function hasOtherHeaders(before: Pick<Endpoint, "headers">, after: Pick<Endpoint, "headers">): boolean {
+  const named = ({ headers }: typeof before) =>
+    new Map(headers.map(([name, value]) => [name.toLowerCase(), value]));
+  return !isDeepStrictEqual(named(before), named(after));
 }
 
 function leadsElsewhere(before: Destination, after: Destination): boolean {

@@ -204,7 +204,7 @@ export const de: Messages = {
   "settings.saved": "Gespeichert. Es gilt ab dem nächsten Versuch.",
   "settings.discard": "Änderungen verwerfen",
   "settings.elsewhere":
-    "Das Ziel ändert sich: was gespeichert ist, gehört zum bisherigen und wird für kein anderes benutzt. Gib die Zugangsdaten noch einmal ein, oder entferne, was es nicht braucht.",
+    "Das Ziel ändert sich, oder was mitgeschickt wird: was gespeichert ist, gehört zum Bisherigen und wird für nichts anderes benutzt. Gib die Zugangsdaten noch einmal ein, oder entferne, was es nicht braucht.",
   "settings.sending": "Wie gesendet wird",
   "settings.retry": "Neue Versuche nach",
   "settings.retry.usual": "9 neue Versuche in drei Tagen",

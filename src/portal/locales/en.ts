@@ -200,7 +200,7 @@ export const en = {
   "settings.saved": "Saved. It holds from the next attempt on.",
   "settings.discard": "Discard changes",
   "settings.elsewhere":
-    "The destination changes: what is stored is for the one before, and is used for no other. Enter the credentials again, or remove what it does not need.",
+    "The destination changes, or what is sent along: what is stored is for what was before, and is used for nothing else. Enter the credentials again, or remove what it does not need.",
   "settings.sending": "How it is sent",
   "settings.retry": "Retries after",
   "settings.retry.usual": "9 retries over three days",

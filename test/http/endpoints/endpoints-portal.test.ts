@@ -323,32 +323,47 @@ describe("a portal token that manages, and leads an endpoint to another host", (
     expect(full.json).toMatchObject({ headers: { authorization: "***" } });
   });
 
-  test("or makes it another call by a header that servers read so, has to give its credentials again", async () => {
-    const { id } = await create({ consumer_id: "anna", headers: { authorization: "Bearer stored" } });
-    const patch = (headers: object) => call("PATCH", `/v1/endpoints/${id}`, "annaManages", { headers });
-    for (const name of [
-      "X-HTTP-Method-Override",
-      "x-original-url",
-      "X-Forwarded-Host",
-      "forwarded",
-      "x-uri",
-      "X_URL",
-      "PATH_INFO",
-      "x-script-name",
-      "Destination",
-      "x.hostname",
-      "x-http-destinationurl",
+  test("or changes what is sent along, whatever it is called, has to give its credentials again", async () => {
+    const headers = { authorization: "Bearer stored", "x-team": "a" };
+    const { id } = await create({ consumer_id: "anna", headers });
+    const patch = (change: object) =>
+      call("PATCH", `/v1/endpoints/${id}`, "annaManages", { headers: change });
+    for (const other of [
+      { "x-team": "b" },
+      {},
+      ...[
+        "range",
+        "if-range",
+        "accept-encoding",
+        "prefer",
+        "X-HTTP-Method-Override",
+        "x-plain",
+        "x-api-key",
+      ].map((name) => ({ "x-team": "a", [name]: "bytes=0-5" })),
     ]) {
-      const kept = await patch({ authorization: "***", [name]: "DELETE" });
-      expect([name, kept.json.errors?.map(({ pointer }) => pointer)]).toEqual([
-        name,
+      const kept = await patch({ authorization: "***", ...other });
+      expect([other, kept.json.errors?.map(({ pointer }) => pointer)]).toEqual([
+        other,
         ["/headers/authorization"],
       ]);
-      expect((await patch({ [name]: "DELETE", authorization: "Bearer of anna" })).status).toBe(200);
-      expect((await patch({ [name]: "DELETE", authorization: "***", "x-team": "a" })).status).toBe(200);
-      expect((await patch({ authorization: "Bearer stored" })).status).toBe(200);
     }
-    expect((await patch({ authorization: "***", "x-team": "b" })).status).toBe(200);
+    expect((await patch({ "X-Team": "a", Authorization: "***" })).status).toBe(200);
+    const given = await patch({ authorization: "Bearer of anna", range: "bytes=0-5" });
+    expect([given.status, given.json["headers"]]).toEqual([
+      200,
+      { authorization: "***", range: "bytes=0-5" },
+    ]);
+    expect((await patch({ "x-team": "b" })).json["headers"]).toEqual({ "x-team": "b" });
+    expect((await patch({ "x-team": "c" })).status).toBe(200);
+  });
+
+  test("or changes a header of a kind with a password, has to give that again", async () => {
+    const { id } = await create({ consumer_id: "anna", kind: "rabbitmq", config: RABBIT, url: undefined });
+    const patch = (body: object) => call("PATCH", `/v1/endpoints/${id}`, "annaManages", body);
+    const headers = { range: "bytes=0-5" };
+    for (const body of [{ headers }, { headers, config: { ...RABBIT, password: "***" } }])
+      expect((await patch(body)).json.errors?.map(({ pointer }) => pointer)).toEqual(["/config/password"]);
+    expect((await patch({ headers, config: RABBIT })).status).toBe(200);
   });
 
   test("without anything stored moves as before", async () => {

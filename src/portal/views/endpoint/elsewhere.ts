@@ -19,6 +19,20 @@ export function leadsElsewhere(
   });
 }
 
+/** True where the form sends another header than the ones that are stored; their order says nothing. */
+export function hasOtherHeaders(
+  stored: Readonly<Record<string, string>>,
+  rows: readonly (readonly [name: string, value: string])[],
+): boolean {
+  const sent = new Map(rows.filter(([name]) => name !== "").map(([name, value]) => [lower(name), value]));
+  const names = Object.keys(stored);
+  return sent.size !== names.length || names.some((name) => sent.get(lower(name)) !== stored[name]);
+}
+
+function lower(name: string): string {
+  return name.trim().toLowerCase();
+}
+
 function textOf(value: unknown): string {
   return typeof value === "string" || typeof value === "boolean" || typeof value === "number"
     ? String(value)

@@ -21,7 +21,7 @@ import {
   valuesOf,
 } from "../parts/config-form.tsx";
 import { nameOf } from "../parts/endpoint-name.ts";
-import { leadsElsewhere } from "./elsewhere.ts";
+import { hasOtherHeaders, leadsElsewhere } from "./elsewhere.ts";
 import { type HeaderRows, HeadersForm } from "../parts/headers-form.tsx";
 import { SavedForm } from "../parts/saved-form.tsx";
 import { TypePicker } from "../parts/type-picker.tsx";
@@ -71,9 +71,10 @@ function formOf(endpoint: Endpoint): Form {
 }
 
 /** True where the form asks for what is stored again. */
-function asksAgain({ endpoint, kind }: SettingsFormProps, { config }: Form): boolean {
+function asksAgain({ endpoint, kind }: SettingsFormProps, { config, headers }: Form): boolean {
   const hasStored = [...Object.values(endpoint.config), ...Object.values(endpoint.headers)].includes(MASK);
-  return hasStored && !may.moveCredentials && leadsElsewhere(kind, endpoint.config, config);
+  if (!hasStored || may.moveCredentials) return false;
+  return leadsElsewhere(kind, endpoint.config, config) || hasOtherHeaders(endpoint.headers, headers);
 }
 
 function bodyOf(props: SettingsFormProps, form: Form): Record<string, unknown> {

@@ -1,7 +1,7 @@
 /** When the form asks for stored credentials again: it leads to another destination than they are for. */
 import { expect, test } from "bun:test";
 import type { FormField } from "../../../../src/portal/types.ts";
-import { leadsElsewhere } from "../../../../src/portal/views/endpoint/elsewhere.ts";
+import { hasOtherHeaders, leadsElsewhere } from "../../../../src/portal/views/endpoint/elsewhere.ts";
 
 const field = (name: string, traits: Partial<FormField> = {}): FormField => ({
   ...{ name, label: name, help: "", required: true, secret: false, address: false, type: "string" as const },
@@ -39,4 +39,13 @@ test("what is stored as a number or as true is the same as its text in the form"
     expect(leadsElsewhere(kind, { size: stored }, { size: String(stored) })).toBe(false);
     expect(leadsElsewhere(kind, { size: stored }, { size: "" })).toBe(true);
   }
+});
+
+test("a header that is added, removed or changed is another, and one that stands elsewhere is not", () => {
+  const stored = { authorization: "***", "x-a": "1" };
+  const other = (...rows: [string, string][]) => hasOtherHeaders(stored, rows);
+  expect(other(["x-a", "1"], ["Authorization ", "***"], ["", ""])).toBe(false);
+  expect(other(["authorization", "***"])).toBe(true);
+  expect(other(["authorization", "***"], ["x-a", "2"])).toBe(true);
+  expect(other(["authorization", "***"], ["x-a", "1"], ["range", "bytes=0-5"])).toBe(true);
 });
