@@ -225,6 +225,13 @@ export class IdCodec {
     return this.#unpack(kind, words, text);
   }
 
+  /** An id of any kind as `encode` spells it; any other text as it is. */
+  spelled(text: string): string {
+    const kind = ID_KINDS.find((each) => text.startsWith(`${each}_`));
+    const key = kind === undefined ? null : this.decode(kind, text);
+    return kind === undefined || key === null ? text : this.encode(kind, key);
+  }
+
   #unpack(kind: IdKind, words: Words, text: string): number | null {
     if (words[0] >>> 24 !== ID_KINDS.indexOf(kind)) return null;
     const key = (words[0] & 0xffffff) * 2 ** 32 + (words[1] >>> 0);

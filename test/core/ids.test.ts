@@ -54,6 +54,14 @@ describe("an id", () => {
     expect(codec.decode("msg", `msg_${id.slice(4).toLowerCase()}`)).toBe(123_456_789);
   });
 
+  test("has one spelling, and a text that is no id keeps its own", () => {
+    const id = codec.encode("ep", 123_456_789);
+    const lower = id.toLowerCase();
+    expect([id, lower].map((text) => codec.spelled(text))).toEqual([id, id]);
+    for (const name of ["invoice.paid", "ep_", "ep_a.b", `msg_${lower.slice(3)}`, `${lower}0`, ""])
+      expect(codec.spelled(name)).toBe(name);
+  });
+
   test("with a letter beyond ASCII is none, whatever that is in upper case", () => {
     const key = Array.from({ length: 100 }, (_, at) => at).find((at) =>
       codec.encode("msg", at).includes("S"),

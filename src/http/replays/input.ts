@@ -115,17 +115,19 @@ export function noEndpoint(): Problem {
   return invalid("/endpoint_id", "There is no such endpoint.");
 }
 
-/** Keys of deliveries that a body names, in rising order, as a replay walks. Throws 422. */
+/**
+ * Keys of deliveries that a body names, in rising order, as a replay walks; one that is named in two
+ * spellings once. Throws 422.
+ */
 function readDeliveries(
   services: Needs<"ids" | "endpoints" | "deliveryList">,
   caller: Caller,
   ids: readonly string[],
 ): number[] {
-  return ids
-    .map((id, at) => {
-      const delivery = seenDelivery(services, caller, id);
-      if (delivery === null) throw invalid(`/delivery_ids/${at}`, "There is no such delivery.");
-      return delivery.id;
-    })
-    .sort((a, b) => a - b);
+  const keys = ids.map((id, at) => {
+    const delivery = seenDelivery(services, caller, id);
+    if (delivery === null) throw invalid(`/delivery_ids/${at}`, "There is no such delivery.");
+    return delivery.id;
+  });
+  return [...new Set(keys)].sort((a, b) => a - b);
 }

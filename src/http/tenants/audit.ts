@@ -111,7 +111,7 @@ function readFilter(services: Needs<"ids">, caller: Caller, query: Static<typeof
     actorKind: query.actor_kind ?? null,
     actorId: readActor(services, query.actor_id),
     objectKind: query.object_kind ?? null,
-    objectId: query.object_id ?? null,
+    objectId: query.object_id === undefined ? null : services.ids.spelled(query.object_id),
     since: since === undefined ? null : parseTime("since", since),
     until: until === undefined ? null : parseTime("until", until),
   };

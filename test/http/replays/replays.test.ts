@@ -126,6 +126,12 @@ describe("a bulk replay", () => {
     expect(requests.slice(3).map(({ headers }) => headers["webhook-id"])).toEqual(
       [ids[0], ids[2]].map(String),
     );
+    const spelled = String(ids[0]).replace(/_.*/, (tail) => tail.toLowerCase());
+    const twice = { delivery_ids: [ids[0], spelled, ids[2]] };
+    expect(await dryRun(twice)).toBe(2);
+    const started = await replayMany(twice);
+    expect(started.json).toMatchObject({ matched: 2 });
+    await completed(String(started.json["id"]));
     const foreign = { delivery_ids: [ids[0], nobody("msg")] };
     expectRefusal(await replayMany(foreign), 422, "invalid_request", ["/delivery_ids/1"]);
     expectRefusal(await replayMany(picked, "bertManages"), 422, "invalid_request", ["/delivery_ids/0"]);

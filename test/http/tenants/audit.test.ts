@@ -48,6 +48,8 @@ describe("a change", () => {
     const token = action === "account.created" ? "globex" : "full";
     const [entry, ...others] = (await of(id, token)).filter((one) => one.action === action);
     expect(others).toEqual([]);
+    const asWritten = id.replace(/(?<=^[a-z]+_)[0-9A-Z]{26}$/, (tail) => tail.toLowerCase());
+    expect(await of(asWritten, token)).toEqual(await of(id, token));
     const rule = rules().find((one) => one.action === action);
     expect(entry).toEqual({
       id: expect.stringMatching(/^aud_[0-9A-HJKMNP-TV-Z]{26}$/),
