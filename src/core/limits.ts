@@ -392,12 +392,12 @@ export const LIMITS = {
   headerPartsMax: {
     value: 64,
     unit: "count",
-    why: "Parts of all credential headers of an endpoint, such as cookies, each of which attempts hide where a receiver repeats it alone; whole values are hidden however many parts they have. That takes up to 60 KB of memory for an endpoint whose headers have 80 KB.",
+    why: "Parts of all credential headers of an endpoint, such as cookies, each of which attempts hide where a receiver repeats it alone; whole values are hidden however many parts they have. That takes up to 80 KB of memory for an endpoint whose headers have 80 KB.",
   },
-  secretTriesMax: {
+  secretRepeatsMax: {
     value: 2000,
     unit: "count",
-    why: "Places in a text of a receiver that begin like a credential, in whatever form, at which attempts look whether it is one: a millisecond at most. From the next one on all of the text is hidden.",
+    why: "Credentials, in whatever form, that a text of a receiver repeats and that are hidden one by one: a millisecond at most. From the next one on all of the text is hidden.",
   },
   listLimitMax: { value: 250, unit: "count", why: "A page of a list is answered in a few milliseconds." },
   listLimitDefault: { value: 50, unit: "count", why: "A screenful." },

@@ -1,3 +1,5 @@
+import { Alike } from "./alike.ts";
+import { Hashes } from "./hashes.ts";
 import { placeOf, unescaped, type View } from "./unescaped.ts";
 
 /** Shorter secrets are words, which a server says for reasons of its own. */
@@ -65,8 +67,8 @@ function within(count: 0 | 1 | 2): Form[] {
 const BEGIN_LENGTH = 8;
 
 /**
- * Secrets in all their forms, found in one pass over a text. Kept is how each form begins, in a table by the
- * hash of its first characters; all of it is spelled where a text has that beginning.
+ * Secrets in all their forms, found whole in one pass over a text. Kept is how each form begins, in a table
+ * by the hash of its first characters; all of it is spelled where a text has that beginning.
  */
 export class Needles {
   readonly #secrets: readonly string[];
@@ -77,7 +79,10 @@ export class Needles {
   readonly #next: Int32Array;
   readonly #heads: Int32Array;
   readonly #shift: number;
+  /** By their first characters, those of which a text had that beginning. */
+  readonly #alike = new Map<number, Alike>();
   #resolved: Needles | null = null;
+  #longest: number | null = null;
 
   constructor(secrets: readonly string[], isMeant = false) {
     this.#secrets = secrets;
@@ -100,47 +105,69 @@ export class Needles {
     return this.#resolved;
   }
 
+  /** The length of the longest form. */
+  get longest(): number {
+    const secret = "x".repeat(Math.max(0, ...this.#secrets.map(({ length }) => length)));
+    this.#longest ??= Math.max(...FORMS.map((form) => form.spell(secret, null).length));
+    return this.#longest;
+  }
+
   /**
-   * Where they stand in what was written. `isCut`: more was said, so the end may be the beginning of one.
-   * Where no tries are left, all from the next beginning of a needle on is one.
+   * Where whole forms stand in what was written: whoever chose the text could guess from what a part of one
+   * would change. Where none of `repeats` is left, all from the next form on is one place.
    */
-  placesIn(view: View, isCut: boolean, tries: { left: number }): Place[] {
+  placesIn(view: View, repeats: { left: number }): Place[] {
     const { text } = view;
     const places: Place[] = [];
     if (this.count === 0) return places;
     const spelled = new Map<number, string>();
+    const hashes = new Hashes(text);
     let begin = 0;
     for (let end = 0; end < text.length; end++) {
       begin = withLetter(begin, text.charCodeAt(end));
-      let needle = this.#heads[hashOf(begin, this.#shift)] ?? -1;
-      for (; needle >= 0; needle = this.#next[needle] ?? -1) {
-        if (this.#begins[needle] !== begin || end < LENGTH_MIN - 1) continue;
-        const at = end - LENGTH_MIN + 1;
-        if (tries.left-- <= 0) return [...places, [placeOf(view, at), Infinity]];
-        const place = this.#placeAt(view, at, needle, isCut, spelled);
-        if (place !== null) places.push(place);
+      const first = this.#firstWith(begin);
+      if (first < 0 || end < LENGTH_MIN - 1) continue;
+      const at = end - LENGTH_MIN + 1;
+      const alike = this.#alike.get(begin) ?? this.#gather(begin, first);
+      let needle = alike.longestAt(hashes, at);
+      for (; needle >= 0; needle = alike.shorter(needle)) {
+        const place = this.#placeAt(view, at, needle, spelled);
+        if (place === null) continue;
+        if (repeats.left-- <= 0) return [...places, [place[0], Infinity]];
+        places.push(place);
       }
     }
     return places;
   }
 
-  #placeAt(
-    view: View,
-    at: number,
-    needle: number,
-    isCut: boolean,
-    spelled: Map<number, string>,
-  ): Place | null {
+  /** Of the needles that begin so; -1 is none. */
+  #firstWith(begin: number): number {
+    let needle = this.#heads[hashOf(begin, this.#shift)] ?? -1;
+    while (needle >= 0 && this.#begins[needle] !== begin) needle = this.#next[needle] ?? -1;
+    return needle;
+  }
+
+  #gather(begin: number, first: number): Alike {
+    const needles: number[] = [];
+    for (let needle = first; needle >= 0; needle = this.#next[needle] ?? -1)
+      if (this.#begins[needle] === begin) needles.push(needle);
+    const alike = new Alike(needles, (one) => this.#spell(one));
+    this.#alike.set(begin, alike);
+    return alike;
+  }
+
+  #placeAt(view: View, at: number, needle: number, spelled: Map<number, string>): Place | null {
     const [secret, form] = this.#partsOf(needle);
-    const known = spelled.get(needle);
-    const text = known ?? form.spell(secret, this.#meantOf(needle));
-    if (known === undefined) spelled.set(needle, text);
-    const from = at - form.before;
-    const to = at + text.length;
-    if (view.text.startsWith(text, at))
-      return [placeOf(view, from), placeOf(view, to + form.after(secret.length))];
-    const isBegun = isCut && to > view.text.length && text.startsWith(view.text.slice(at));
-    return isBegun ? [placeOf(view, from), Infinity] : null;
+    const text = spelled.get(needle) ?? this.#spell(needle);
+    spelled.set(needle, text);
+    if (!view.text.startsWith(text, at)) return null;
+    const to = at + text.length + form.after(secret.length);
+    return [placeOf(view, at - form.before), placeOf(view, to)];
+  }
+
+  #spell(needle: number): string {
+    const [secret, form] = this.#partsOf(needle);
+    return form.spell(secret, this.#meantOf(needle));
   }
 
   #add(needle: number): void {

@@ -5,7 +5,7 @@ import type { AttemptFacts } from "../../core/model.ts";
 import { once } from "../../core/structures/once.ts";
 import { isCredentialHeader, MASK } from "../../destinations/credential-headers.ts";
 import { LENGTH_MIN, Needles, type Place } from "./needles.ts";
-import { hasEscapes, unescaped } from "./unescaped.ts";
+import { ESCAPE_BEGUN_MAX, hasEscapes, placeOf, unescaped, type View } from "./unescaped.ts";
 
 /**
  * Hides credentials in what a server said. Some repeat what they were sent: S3 answers a wrong signature with
@@ -108,7 +108,7 @@ export function hideInFacts<
 >(facts: Facts, secretsOf: () => Secrets): Facts {
   const { error, responseHeaders, responseBody } = facts;
   const isLongEnough = (said: { length: number } | null | undefined) => (said?.length ?? 0) >= LENGTH_MIN;
-  const hasSaid = isLongEnough(responseBody) || isLongEnough(error?.detail);
+  const hasSaid = facts.truncated || isLongEnough(responseBody) || isLongEnough(error?.detail);
   if (!hasSaid && !responseHeaders.some(([, value]) => isLongEnough(value))) return facts;
   const secrets = secretsOf();
   if (listsOf(secrets).length === 0) return facts;
@@ -130,23 +130,38 @@ const PARAMETER = /(?<![\w!#$%'*+.^`|~-])[\w!#$%'*+.^`|~-]+ ?= ?(?:"([^"]*)"|([^
 
 /**
  * In whatever spelling, and in base64 or hexadecimal digits, alone or within more; what overlaps is hidden as
- * one. `isCut`: more was said, so the end may be the beginning of a secret.
+ * one. `isCut`: more was said, so the end may be the beginning of a secret, and is hidden whatever it is.
  */
 export function hideSecrets(text: string, secrets: Secrets, isCut = false): string {
   return masked(text, placesOf(text, secrets, isCut));
 }
 
 function placesOf(text: string, secrets: Secrets, isCut = false): Place[] {
-  if (text.length < LENGTH_MIN) return [];
   const needles = listsOf(secrets).map(needlesOf);
-  if (needles.length === 0) return [];
-  // Cut off in the midst of an escape, it ends with the letters of that, or without them.
-  const views = hasEscapes(text) ? [unescaped(text), ...(isCut ? [unescaped(text, true)] : [])] : [];
-  const tries = { left: limit("secretTriesMax") };
-  return needles.flatMap((some) => [
-    ...some.placesIn({ text, origin: null }, isCut, tries),
-    ...views.flatMap((view) => some.resolved.placesIn(view, isCut, tries)),
-  ]);
+  if (needles.every(({ count }) => count === 0)) return [];
+  const written: View = { text, origin: null };
+  const meant = hasEscapes(text) ? unescaped(text) : null;
+  const repeats = { left: limit("secretRepeatsMax") };
+  return [
+    ...(isCut ? [tailOf([written, ...(meant ? [meant] : [])], needles)] : []),
+    ...needles.flatMap((some) => [
+      ...some.placesIn(written, repeats),
+      ...(meant ? some.resolved.placesIn(meant, repeats) : []),
+    ]),
+  ];
+}
+
+/** Lengths of tails are multiples of it, so that they do not tell the length of a secret. */
+const TAIL_STEP = 256;
+
+/**
+ * The end of a text that is cut off: all in which the beginning of a form can stand, in any spelling. It
+ * depends on no letter of a secret: a mask that hides what looks like one answers whoever chose the text.
+ */
+function tailOf(views: readonly View[], needles: readonly Needles[]): Place {
+  const longest = Math.max(...needles.map((some) => some.longest)) + ESCAPE_BEGUN_MAX;
+  const length = Math.ceil(longest / TAIL_STEP) * TAIL_STEP;
+  return [Math.min(...views.map((view) => placeOf(view, view.text.length - length))), Infinity];
 }
 
 /** Without those that are empty: of most endpoints none is left. */

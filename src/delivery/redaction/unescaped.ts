@@ -19,9 +19,8 @@ interface Piece {
 const ESCAPE =
   /\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2}))?|%(?:25)*([0-9a-f]{2})|&(?:amp;)*(?:#x0*([0-9a-f]{1,5})|#0*(\d{1,6})|(amp|lt|gt|quot|apos));/gi;
 const HAS_ESCAPES = /[\\%&+]/;
-/** What may be the beginning of one, where a text is cut off. */
-const ESCAPE_BEGUN = /(?:(?<!\\)\\+(?:u[0-9a-f]{0,3}|x[0-9a-f]?)?|%[0-9a-f]?|&[#0-9a-z]{0,8})$/i;
-const ESCAPE_BEGUN_MAX = 20;
+/** So many characters at most are left of an escape that is cut off: `&#x0000000` of a few zeros more. */
+export const ESCAPE_BEGUN_MAX = 20;
 
 const NAMED: ReadonlyMap<string, string> = new Map([
   ["amp", "&"],
@@ -50,13 +49,12 @@ export function hasEscapes(text: string): boolean {
 
 /**
  * One form for all spellings of a text: its escapes resolved, also where they are escaped themselves, and no
- * backslash left. That a few texts of another meaning have the same form does no harm. `isCut`: without an
- * escape that is cut off at the end.
+ * backslash left. That a few texts of another meaning have the same form does no harm.
  */
-export function unescaped(written: string, isCut = false): View {
+export function unescaped(written: string): View {
   let view: View = { text: written, origin: null };
   for (let level = 0; level < LEVELS_MAX; level++) {
-    const next = unescapedOnce(view, isCut ? beginningOfCut(view.text) : view.text.length);
+    const next = unescapedOnce(view);
     if (next.text === view.text) break;
     view = next;
     if (!hasEscapes(view.text)) break;
@@ -85,8 +83,8 @@ function pieceAt(pieces: readonly Piece[], index: number): Piece {
   return piece ?? { start: 0, from: 0, isEscape: false };
 }
 
-function unescapedOnce(view: View, end: number): View {
-  const source = view.text.slice(0, end);
+function unescapedOnce(view: View): View {
+  const source = view.text;
   const pieces: Piece[] = [];
   let text = "";
   let done = 0;
@@ -100,15 +98,9 @@ function unescapedOnce(view: View, end: number): View {
     text += meaningOf(match);
     done = match.index + match[0].length;
   }
-  goTo(end);
-  pieces.push({ start: text.length, from: end, isEscape: true });
+  goTo(source.length);
+  pieces.push({ start: text.length, from: source.length, isEscape: true });
   return { text: folded(text), origin: { of: view, pieces } };
-}
-
-function beginningOfCut(text: string): number {
-  const end = text.slice(-ESCAPE_BEGUN_MAX);
-  const begun = end.search(ESCAPE_BEGUN);
-  return begun < 0 ? text.length : text.length - end.length + begun;
 }
 
 function meaningOf([escape, u, x, percent, hex, decimal, name]: RegExpExecArray): string {

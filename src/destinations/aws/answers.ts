@@ -32,8 +32,9 @@ const UNKNOWN =
 const KEY_DENIED = /^kms/i;
 
 const CODE = /^[A-Za-z0-9_.:-]{1,100}$/;
+/** Neither ends with the text, which may be cut off within it. */
 const MISSING =
-  /not authorized to perform:? ([\w*-]+:[\w*-]+)(?: on (?:resource:? )?(?:"|&quot;)?(arn:[^\s"&]{1,400}))?/;
+  /not authorized to perform:? ([\w*-]+:[\w*-]+)(?=[^\w*-])(?: on (?:resource:? )?(?:"|&quot;)?(arn:[^\s"&<]{1,400})(?=[\s"&<]))?/;
 
 /** A status other than success: the service's own code in `detail`, or the permission that is missing. */
 export function judgeRefusal(answer: Answer, permission: Permission): Refusal {

@@ -1,4 +1,4 @@
-/** All forms of all secrets are found in one pass, of which each place that begins like one costs a try. */
+/** All forms of all secrets are found in one pass, and nothing that is less than a whole form. */
 import { expect, test } from "bun:test";
 import { Needles } from "../../../src/delivery/redaction/needles.ts";
 import { unescaped } from "../../../src/delivery/redaction/unescaped.ts";
@@ -22,9 +22,9 @@ test.each(SECRETS)("%p is found in each form at its place, as far as that goes",
   const needles = new Needles(SECRETS);
   for (const spell of SPELLED) {
     const spelled = spell(Buffer.from(secret, "latin1"));
-    const places = needles.placesIn(written(`<<${spelled}>>`), false, plenty());
+    const places = needles.placesIn(written(`<<${spelled}>>`), plenty());
     expect(places).toContainEqual([2, 2 + spelled.length]);
-    expect(needles.placesIn(written(`<<${spelled.slice(0, -1)}!>>`), false, plenty())).not.toContainEqual([
+    expect(needles.placesIn(written(`<<${spelled.slice(0, -1)}!>>`), plenty())).not.toContainEqual([
       2,
       2 + spelled.length,
     ]);
@@ -40,21 +40,21 @@ test.each(SECRETS)(
         const text = Buffer.from(`${before}${secret}abc`, "latin1").toString(encoding);
         const from = Math.floor((before.length * 4) / 3);
         const to = Math.ceil(((before.length + secret.length) * 4) / 3);
-        expect(needles.placesIn(written(text), false, plenty())).toContainEqual([from, to]);
+        expect(needles.placesIn(written(text), plenty())).toContainEqual([from, to]);
       }
     }
   },
 );
 
-test("where a text is cut off, the beginning of each form is found from four characters on", () => {
+test("a beginning of a form, however long, is no place, and the longest form is known", () => {
   const needles = new Needles(SECRETS);
+  const spelled = SECRETS.flatMap((secret) => SPELLED.map((spell) => spell(Buffer.from(secret, "latin1"))));
+  expect(needles.longest).toBe(Math.max(...spelled.map(({ length }) => length)));
   for (const secret of SECRETS) {
     for (const spell of SPELLED) {
-      const spelled = spell(Buffer.from(secret, "latin1"));
-      for (const length of [4, 5, spelled.length - 1]) {
-        const view = written(`<${spelled.slice(0, length)}`);
-        expect(needles.placesIn(view, true, plenty())).toContainEqual([1, Infinity]);
-        expect(needles.placesIn(view, false, plenty())).not.toContainEqual([1, Infinity]);
+      for (let length = 1; length < secret.length; length++) {
+        const begun = spell(Buffer.from(secret.slice(0, length), "latin1"));
+        expect([begun, needles.placesIn(written(`<${begun}`), plenty())]).toEqual([begun, []]);
       }
     }
   }
@@ -68,20 +68,23 @@ test("in a text whose escapes are resolved a secret with escapes is found, and b
     encodeURIComponent(secret),
     Buffer.from("\u00fb\u00efabc", "latin1").toString("base64"),
   ])
-    expect(resolved.placesIn(unescaped(`<${text}`), false, plenty())).toContainEqual([1, 1 + text.length]);
+    expect(resolved.placesIn(unescaped(`<${text}`), plenty())).toContainEqual([1, 1 + text.length]);
 });
 
 test("their number is that of the secrets in fourteen forms, made for resolved texts when one comes", () => {
   const needles = new Needles(SECRETS);
   expect(needles.count).toBe(SECRETS.length * 14);
   expect(needles.resolved).toBe(needles.resolved);
-  expect(new Needles([]).placesIn(written("nothing"), true, plenty())).toEqual([]);
+  expect(new Needles([]).placesIn(written("nothing"), plenty())).toEqual([]);
 });
 
-test("each place that begins like one costs a try; with none left the rest is a place", () => {
+test("each place of a whole form counts, and no other; with none left the rest is a place", () => {
   const needles = new Needles(["abcdefgh-secret"]);
-  const tries = { left: 3 };
-  expect(needles.placesIn(written("abcd efgh abc"), false, tries)).toEqual([]);
-  expect(tries.left).toBe(2);
-  expect(needles.placesIn(written("abcd abcd . abcd"), false, tries)).toEqual([[12, Infinity]]);
+  const repeats = { left: 1 };
+  expect(needles.placesIn(written("abcd efgh abcdefgh-secre ".repeat(100)), repeats)).toEqual([]);
+  expect(repeats.left).toBe(1);
+  expect(needles.placesIn(written("abcdefgh-secret abcdefgh-secret."), repeats)).toEqual([
+    [0, 15],
+    [16, Infinity],
+  ]);
 });

@@ -76,10 +76,15 @@ test("headers stay apart where what stands in one after the other is hidden", ()
   expect(shown).toEqual(["a: ***", "b: ", "c: ***", "d: kept", "e: xe***=="]);
 });
 
-test("a text that begins like secrets at very many places is hidden from there on", () => {
+test("a text that begins like secrets at very many places is shown, and searched to its end", () => {
   const secrets = Array.from({ length: 60 }, (_, at) => `abcdefgh-${at}-secret`);
-  const few = "abcdefgh ".repeat(Math.floor(limit("secretTriesMax") / secrets.length));
-  expect(hideSecrets(few, secrets)).toBe(few);
-  expect(hideSecrets(`${few}abcdefgh-7-secret`, secrets)).toBe(`${few}***`);
-  expect(hideSecrets(`${few}${few}abcdefgh-7-secret`, secrets)).toBe(`${few}***`);
+  const many = "abcdefgh ".repeat(limit("secretRepeatsMax"));
+  expect(hideSecrets(many, secrets)).toBe(many);
+  expect(hideSecrets(`${many}abcdefgh-7-secret.`, secrets)).toBe(`${many}***.`);
+});
+
+test("a text that repeats secrets at very many places is hidden from there on", () => {
+  const [text, shown] = ["abcdefgh-secret ", "*** "].map((one) => one.repeat(limit("secretRepeatsMax")));
+  expect(hideSecrets(`${text}.`, ["abcdefgh-secret"])).toBe(`${shown}.`);
+  expect(hideSecrets(`${text}abcdefgh-secret and more`, ["abcdefgh-secret"])).toBe(`${shown}***`);
 });

@@ -163,16 +163,15 @@ test("what stands beside a hidden credential stays as it was written", () => {
 
 test("where a text is cut off, the beginning of a credential is hidden in every spelling too", () => {
   for (const escape of ESCAPES) {
-    const spelled = escaped(escape);
-    const four = escaped((letter) => escape(letter)).length * (5 / KEY.length);
     for (const whole of WHOLE.slice(0, 2)) {
-      const text = whole(`You sent ${spelled}`);
+      const text = whole(`You sent ${escaped(escape)}`);
       const begin = text.indexOf("sent ") + 5;
-      for (let length = begin + Math.ceil(four) + 8; length < text.length; length++) {
-        const shown = hideSecrets(text.slice(0, length), [KEY], true);
-        expect([text.slice(0, length), shown.slice(begin)]).toEqual([
+      const before = "x".repeat(1000);
+      for (let length = begin; length < text.length; length++) {
+        const shown = hideSecrets(before + text.slice(0, length), [KEY], true);
+        expect([text.slice(0, length), shown]).toEqual([
           text.slice(0, length),
-          expect.stringMatching(/^\*\*\*["}]*$/),
+          expect.stringMatching(/^x+\*\*\*$/),
         ]);
       }
     }
@@ -387,7 +386,7 @@ test("a secret whose end the kept part of an answer cuts off is hidden too", asy
   const endpoint = { url, headers: { authorization: `Bearer ${PASSWORD}` } };
   const { id } = await app.live.create("/v1/endpoints", endpoint);
   const { json } = await app.live.post(`/v1/endpoints/${id}/test`);
-  expect(String(json["response_body"])).toEndWith("ABearer ***");
+  expect(String(json["response_body"])).toMatch(/^A+\*\*\*$/);
 });
 
 test("and so is one that the bound of an error's detail cuts off", async () => {
