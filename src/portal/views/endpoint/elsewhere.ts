@@ -19,14 +19,22 @@ export function leadsElsewhere(
   });
 }
 
-/** True where the form sends another header than the ones that are stored; their order says nothing. */
+/**
+ * True where the form sends another header than the ones that are stored; their order says nothing. A stored
+ * credential that is typed stays in the form after it was saved: it is no other.
+ */
 export function hasOtherHeaders(
   stored: Readonly<Record<string, string>>,
   rows: readonly (readonly [name: string, value: string])[],
+  mask: string,
 ): boolean {
   const sent = new Map(rows.filter(([name]) => name !== "").map(([name, value]) => [lower(name), value]));
   const names = Object.keys(stored);
-  return sent.size !== names.length || names.some((name) => sent.get(lower(name)) !== stored[name]);
+  const isOther = (name: string) => {
+    const value = sent.get(lower(name));
+    return value === undefined || (stored[name] !== mask && value !== stored[name]);
+  };
+  return sent.size !== names.length || names.some(isOther);
 }
 
 function lower(name: string): string {

@@ -74,7 +74,7 @@ function formOf(endpoint: Endpoint): Form {
 function asksAgain({ endpoint, kind }: SettingsFormProps, { config, headers }: Form): boolean {
   const hasStored = [...Object.values(endpoint.config), ...Object.values(endpoint.headers)].includes(MASK);
   if (!hasStored || may.moveCredentials) return false;
-  return leadsElsewhere(kind, endpoint.config, config) || hasOtherHeaders(endpoint.headers, headers);
+  return leadsElsewhere(kind, endpoint.config, config) || hasOtherHeaders(endpoint.headers, headers, MASK);
 }
 
 function bodyOf(props: SettingsFormProps, form: Form): Record<string, unknown> {
