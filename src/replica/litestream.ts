@@ -7,6 +7,7 @@ const SOCKET_FILE = "litestream.sock";
 
 const CALL_MS = 3000;
 const SYNC_SECONDS = 20;
+const SYNC_CALL_MS = (SYNC_SECONDS + 2) * 1000;
 /** Litestream ends a database with an upload, for which it has no time then. */
 const NO_TIME = -1;
 const STOPPED = "stopped";
@@ -53,11 +54,18 @@ export class Litestream {
   /** Resolves when all that was committed before the call is in the replica, with its last transaction. */
   async sync(): Promise<number> {
     const body = { path: this.path, wait: true, timeout: SYNC_SECONDS };
-    const { txid, replicated_txid } = await this.#call("POST", "/sync", body, (SYNC_SECONDS + 2) * 1000);
+    const { txid, replicated_txid } = await this.#call("POST", "/sync", body, SYNC_CALL_MS);
     // Litestream uploads nothing then, and says that all is well.
     if (txid !== undefined && replicated_txid !== undefined && replicated_txid > txid)
       throw new StartError(`the replica is ahead of the database (${replicated_txid}, ${txid})`);
     return replicated_txid ?? 0;
+  }
+
+  /** Copies what was committed into Litestream's own folder. True where the replica lacks some of it. */
+  async copy(): Promise<boolean> {
+    const body = { path: this.path, wait: false, timeout: SYNC_SECONDS };
+    const { txid = 0, replicated_txid = 0 } = await this.#call("POST", "/sync", body, SYNC_CALL_MS);
+    return txid > replicated_txid;
   }
 
   #call(method: "POST", path: string, body: object, withinMs: number): Promise<Answer> {

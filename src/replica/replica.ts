@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { limit } from "../core/limits.ts";
 import { SettingsError, StartError } from "../platform/start-error.ts";
+import { Copies } from "./copies.ts";
 import { findLitestream, isUnderLitestream, Litestream, LitestreamGone } from "./litestream.ts";
 import { splitGeneration } from "./generations.ts";
 import { adoptLease, describeLease, findLease, type HeldLease, type HolderParts } from "./lease.ts";
@@ -17,6 +18,8 @@ const WRITER_FILE = "writer.id";
  * the service.
  */
 const SYNC_MS = 1000;
+/** A good upload begins every second. */
+const UPLOAD_LATE_MS = 2000;
 /** How often the mark is looked at and written. */
 const MARK_MS = 5000;
 /** A writer that lives has changed its mark twice within this time. */
@@ -124,6 +127,8 @@ export class Replica {
   /** A mark of somebody else, and since when it has not changed. */
   #foreign: { text: string; since: number } | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #copyTimer: ReturnType<typeof setInterval> | undefined;
+  readonly #copies = new Copies({ copy: () => this.litestream.copy() });
   #looking: Promise<void> = Promise.resolve();
 
   constructor(
@@ -186,6 +191,8 @@ export class Replica {
     this.#enter("written", parts.log);
     await this.#writeMarkIfOurs(parts, false);
     this.#schedule(parts);
+    this.#copyTimer = setInterval(() => void this.copyIfLate(parts), SYNC_MS);
+    this.#copyTimer.unref();
   }
 
   /** `at` by the monotonic clock. */
@@ -236,6 +243,7 @@ export class Replica {
 
   /** What is uploaded after this is Litestream's own last turn, where nobody else may be the writer. */
   async stop(parts: ReplicaParts): Promise<void> {
+    clearInterval(this.#copyTimer);
     // What is under way may find another writer; then it schedules the next look.
     await this.#looking;
     clearTimeout(this.#timer);
@@ -316,6 +324,14 @@ export class Replica {
     return failure;
   }
 
+  /** While uploads hang or fail, once a second. */
+  async copyIfLate({ monotonic }: ReplicaParts): Promise<void> {
+    const at = monotonic();
+    if (this.#isOver || at - this.#syncedAt < UPLOAD_LATE_MS) return;
+    const isMarked = this.#isKept && this.#wasRead;
+    await this.#copies.make(!isMarked || at - this.#seenAt < SILENCE_MS);
+  }
+
   /** A second time: the first may have been this process's own want of a file. */
   #lose(gone: LitestreamGone, { log, fail }: ReplicaParts): void {
     if (this.lease !== null && this.#state === "gone") fail(gone);
@@ -355,6 +371,7 @@ export class Replica {
   /** All that was committed at that instant is in the replica. */
   #onWritten(at: number, waiting: number, { log }: ReplicaParts): void {
     this.#syncedAt = at;
+    this.#copies.onUploaded();
     this.#uploadCount++;
     this.#enter("written", log);
     for (const goOn of this.#waiting.splice(0, waiting)) goOn();

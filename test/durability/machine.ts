@@ -33,6 +33,11 @@ export function makePlaces(home: string): FolderPlaces {
   return { replica, restored, env: { LITESTREAM_REPLICA_URL: `file://${replica}` }, hasBegun };
 }
 
+export interface BucketPlaces extends Places {
+  /** Every object of the replica is below it. */
+  path: string;
+}
+
 /** A bucket for replicas. */
 export class Bucket implements AsyncDisposable {
   private constructor(
@@ -60,7 +65,7 @@ export class Bucket implements AsyncDisposable {
    * A replica of its own at a path of the bucket, which is reached at `port`; databases are restored to a
    * folder below `home`.
    */
-  places(home: string, port = this.port): Places {
+  places(home: string, port = this.port): BucketPlaces {
     const restored = mkdtempSync(join(home, "test-"));
     const path = restored.slice(home.length + 1);
     const env = {
@@ -68,7 +73,7 @@ export class Bucket implements AsyncDisposable {
       LITESTREAM_ACCESS_KEY_ID: VERSITYGW_KEYS.accessKeyId,
       LITESTREAM_SECRET_ACCESS_KEY: VERSITYGW_KEYS.secretAccessKey,
     };
-    return { env, restored, hasBegun: async () => (await this.count(`${path}/0000/`)) > 0 };
+    return { env, path, restored, hasBegun: async () => (await this.count(`${path}/0000/`)) > 0 };
   }
 
   async count(prefix: string): Promise<number> {
@@ -89,6 +94,13 @@ export class Bucket implements AsyncDisposable {
 
   restart(): Promise<void> {
     return this.server.server.start();
+  }
+
+  /** What is sent is taken, and nothing is answered, until the end of it. */
+  hang(): () => void {
+    const { server } = this.server;
+    server.signal("SIGSTOP");
+    return () => server.signal("SIGCONT");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -66,6 +66,11 @@ export class RealServer implements AsyncDisposable {
     }
   }
 
+  /** To it and all that it started. */
+  signal(name: NodeJS.Signals): void {
+    if (this.#child !== null) signal(this.#child, name);
+  }
+
   /** Ends it in order, or by force past the deadline. */
   async stop(): Promise<void> {
     const child = this.#child;

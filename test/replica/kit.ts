@@ -23,12 +23,12 @@ export class FakeLitestream {
     this.#server = Bun.serve({
       unix: this.path,
       fetch: async (request) => {
-        const { pathname } = new URL(request.url);
+        const pathname = await nameOf(request);
         this.asked.push(pathname);
         for (const tell of this.#onAsked.splice(0)) tell();
         if (pathname === "/stop") return this.#stop((await request.json()) as { timeout: number });
         if (pathname === "/start") this.#isOpen = true;
-        if (pathname === "/sync") this.#isFresh = false;
+        if (pathname === "/sync" || pathname === "/copy") this.#isFresh = false;
         if (pathname === "/sync") await this.upload;
         if (this.failure !== null) return Response.json({ error: this.failure }, { status: 500 });
         return Response.json({ databases: [{ path: database, status: this.#status }], ...this.txids });
@@ -54,6 +54,10 @@ export class FakeLitestream {
     return this.#count("/sync");
   }
 
+  get copies(): number {
+    return this.#count("/copy");
+  }
+
   #count(path: string): number {
     return this.asked.filter((one) => one === path).length;
   }
@@ -68,6 +72,14 @@ export class FakeLitestream {
     await this.#server?.stop(true);
     rmSync(this.path, { force: true });
   }
+}
+
+/** What is asked for; a sync without an upload is a copy. */
+async function nameOf(request: Request): Promise<string> {
+  const { pathname } = new URL(request.url);
+  if (pathname !== "/sync") return pathname;
+  const { wait } = (await request.json()) as { wait: boolean };
+  return wait ? "/sync" : "/copy";
 }
 
 /**

@@ -4,8 +4,10 @@
  * it, and what was acknowledged is in what is restored elsewhere. On a machine that has no Litestream yet,
  * building it takes most of the time.
  */
+import { Database } from "bun:sqlite";
+import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { audit } from "../durability/audit.ts";
@@ -87,6 +89,66 @@ test("with the disk alone some are lost: what is above can tell", async () => {
   const { broken } = await lose(makePlaces(home), { SEALPOST_DURABILITY: "disk" });
   expect(broken.join()).toContain("acknowledged and not in the log");
 }, 60_000);
+
+describe("a bucket that hangs under load", () => {
+  const MIB = 1024 * 1024;
+  const WAL_BYTES_MAX = 100 * MIB;
+  /** Longer than an upload is waited for, and than a successor waits before it goes on. */
+  const HANGS_MS = 40_000;
+  /** By the clock: Litestream may ask then what one of its levels holds, and copies nothing meanwhile. */
+  const LEVELS_MS = 300_000;
+  /** A batch is 1 MB of its own. */
+  const batch = () => ({
+    events: Array.from({ length: 50 }, () => ({
+      type: "order.paid",
+      data: { text: randomBytes(10_000).toString("hex") },
+    })),
+  });
+
+  test("keeps the WAL small, and has everything once it is back", async () => {
+    await using hanging = await Bucket.start();
+    const places = hanging.places(home);
+    await using replicated = await startReplicated(litestream, places);
+    const { service } = replicated;
+    const client = clientOf(service);
+    await client.post("/v1/events/batch", batch());
+    while ((await hanging.count(`${places.path}/0001/`)) === 0) await Bun.sleep(100);
+    const left = LEVELS_MS - (Date.now() % LEVELS_MS);
+    if (left < 2 * HANGS_MS) await Bun.sleep(left + 2000);
+    const walBytes = () => statSync(join(service.dataDir, "sealpost.db-wal")).size;
+    const age = () => gauge(service, "sealpost_replica_age_seconds");
+    const [seen, took]: [number[], number[]] = [[], []];
+    let accepted = 50;
+    const publish = async () => {
+      const at = performance.now();
+      expect((await client.post("/v1/events/batch", batch())).status).toBe(202);
+      took.push(performance.now() - at);
+      accepted += 50;
+      seen.push(walBytes());
+      await Bun.sleep(50);
+    };
+    const goOn = hanging.hang();
+    try {
+      for (const at = performance.now(); performance.now() - at < HANGS_MS; ) await publish();
+    } finally {
+      goOn();
+    }
+    while ((await age()) > 5) await publish();
+    const largest = Math.max(...seen) / MIB;
+    const slowest = Math.max(...took);
+    console.log(
+      `${accepted / 50} MB, WAL ${largest.toFixed(0)} MiB, slowest answer ${slowest.toFixed(0)} ms`,
+    );
+    expect(Math.max(...seen)).toBeLessThan(WAL_BYTES_MAX);
+    expect(await service.stop()).toBe(0);
+    await restoreFrom(litestream, places, service);
+    expect(checkIntegrity(places)).toEqual({ integrity_check: "ok" });
+    const sqlite = new Database(join(places.restored, "sealpost.db"), { readonly: true });
+    const row = sqlite.query<{ count: number }, []>("SELECT count(*) AS count FROM event").get();
+    sqlite.close();
+    expect(row?.count).toBe(accepted);
+  }, 300_000);
+});
 
 describe("without the replica", () => {
   const publish = (replicated: Replicated, headers: Record<string, string> = {}) =>
