@@ -73,6 +73,7 @@ export const WAITING_FOR = [
   "concurrency",
   "plan_limit",
   "disk",
+  "replica",
 ] as const;
 export type WaitingFor = (typeof WAITING_FOR)[number];
 

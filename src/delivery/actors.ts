@@ -2,7 +2,7 @@ import { gateOf, hasFailedTooLong, isTest } from "../core/delivery.ts";
 import type { Load, Waiting } from "../core/waiting.ts";
 import { limit } from "../core/limits.ts";
 import { type Pieces, piecewise } from "../core/structures/turn-queue.ts";
-import type { Endpoint, Health, WaitingFor } from "../core/model.ts";
+import type { Delivery, Endpoint, Health, WaitingFor } from "../core/model.ts";
 import { textOf } from "../destinations/requests.ts";
 import { isPolled, isStrayTest, keepsOrder, STRAY_TEST } from "../destinations/destinations.ts";
 import type { Data } from "../store/data.ts";
@@ -103,6 +103,7 @@ export class Actors {
       if (keepsOrder(endpoint)) this.dispatcher.bringAllOf(endpoint);
       this.#update(endpoint);
       if (endpoint.status === "deleted") this.#leaving.add(endpoint.id);
+      if (endpoint.status === "deleted") this.#endUnconfirmed(endpoint);
     });
     this.dispatcher = new Dispatcher({
       ...turns,
@@ -216,7 +217,7 @@ export class Actors {
   /** The first of those that wait in the database and may be sent. */
   parked(endpointId: number, ordering: Endpoint["ordering"], count: number): Waiting[] {
     const read = (most: number) => this.data.deliveries.parkedOf(endpointId, ordering, most);
-    return this.unconfirmed.leftOut(count, read);
+    return this.unconfirmed.leftOut(endpointId, count, read);
   }
 
   /** A delivery that is on disk. */
@@ -260,9 +261,11 @@ export class Actors {
     return actor instanceof EndpointActor ? actor.reserveByHand() : "stopping";
   }
 
-  waitingFor(endpointId: number, deliveryId: number, due: number | null): WaitingFor | null {
+  /** What the replica holds back is at no actor yet: none of what an actor says is known of it. */
+  waitingFor(delivery: Pick<Delivery, "id" | "eventId" | "endpointId" | "due">): WaitingFor | null {
+    const { id, endpointId, due } = delivery;
     if (due === null) return null;
-    return this.#of(endpointId)?.waitingFor(deliveryId, due) ?? null;
+    return this.unconfirmed.has(delivery) ? "replica" : (this.#of(endpointId)?.waitingFor(id, due) ?? null);
   }
 
   /**
@@ -338,6 +341,21 @@ export class Actors {
   isLeftAlone(endpointId: number): boolean {
     const { backoffLevel, slowLevel, slowUntil } = this.#healthOf(endpointId);
     return backoffLevel > 0 || slowLevel > 0 || slowUntil > 0;
+  }
+
+  /**
+   * Its actor ends what waits at a deleted endpoint, and has none of what waits for the replica. What a full
+   * disk leaves open is ended once the replica has it.
+   */
+  #endUnconfirmed(endpoint: Endpoint): void {
+    const held = this.unconfirmed.of(endpoint.id);
+    if (held.length > 0) this.data.store.unattended("disposal", this.#disposeOf(endpoint, held));
+  }
+
+  async #disposeOf(endpoint: Endpoint, ids: readonly number[]): Promise<void> {
+    const slice = limit("sliceRows");
+    for (let at = 0; at < ids.length && this.data.store.writable; at += slice)
+      await dispose(this.data, endpoint, ids.slice(at, at + slice));
   }
 
   /** What its actor knows is newer than what is on disk. */

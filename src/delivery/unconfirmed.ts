@@ -1,3 +1,4 @@
+import type { Delivery } from "../core/model.ts";
 import type { Waiting } from "../core/waiting.ts";
 
 /**
@@ -6,32 +7,54 @@ import type { Waiting } from "../core/waiting.ts";
  */
 export class Unconfirmed {
   readonly #events = new Set<number>();
-  readonly #ids = new Set<number>();
+  /** By endpoint. */
+  readonly #deliveries = new Map<number, Set<number>>();
 
   /** True for an event that is not to be sent by hand either. */
   hasEvent(eventId: number): boolean {
     return this.#events.has(eventId);
   }
 
+  /** Of a poller's those too whose event is confirmed and that have not got their new place yet. */
+  has({ id, eventId, endpointId }: Pick<Delivery, "id" | "eventId" | "endpointId">): boolean {
+    return this.#events.has(eventId) || this.#deliveries.get(endpointId)?.has(id) === true;
+  }
+
+  /** Deliveries of an endpoint. */
+  of(endpointId: number): number[] {
+    return [...(this.#deliveries.get(endpointId) ?? [])];
+  }
+
   hold(events: readonly number[], written: readonly Waiting[]): void {
     for (const id of events) this.#events.add(id);
-    for (const { id, queueOrder } of written) if (queueOrder !== null) this.#ids.add(id);
+    for (const { id, endpointId } of written) {
+      const own = this.#deliveries.get(endpointId);
+      if (own) own.add(id);
+      else this.#deliveries.set(endpointId, new Set([id]));
+    }
   }
 
   letGo(events: readonly number[], written: readonly Waiting[]): void {
     for (const id of events) this.#events.delete(id);
-    if (this.#ids.size === 0) return;
-    for (const { id } of written) this.#ids.delete(id);
+    for (const { id, endpointId } of written) {
+      const own = this.#deliveries.get(endpointId);
+      if (own?.delete(id) && own.size === 0) this.#deliveries.delete(endpointId);
+    }
   }
 
   /**
-   * The first `count` of what `read` gives, without those that are held. Most often none of these is among
-   * them, however many are held elsewhere.
+   * The first `count` of what `read` gives of an endpoint, without those that are held. Most often none of
+   * these is among them, however many are held elsewhere.
    */
-  leftOut<Row extends { id: number }>(count: number, read: (count: number) => Row[]): Row[] {
+  leftOut<Row extends { id: number }>(
+    endpointId: number,
+    count: number,
+    read: (count: number) => Row[],
+  ): Row[] {
+    const held = this.#deliveries.get(endpointId);
     for (let most = count; ; most *= 2) {
       const rows = read(most);
-      const free = this.#ids.size === 0 ? rows : rows.filter(({ id }) => !this.#ids.has(id));
+      const free = held === undefined ? rows : rows.filter(({ id }) => !held.has(id));
       if (free.length >= count || rows.length < most) return free.slice(0, count);
     }
   }

@@ -26,7 +26,8 @@ export type WaitingFor =
   | "order"
   | "concurrency"
   | "plan_limit"
-  | "disk";
+  | "disk"
+  | "replica";
 export type DeadReason = "exhausted" | "gone" | "blocked" | "malformed" | "endpoint_disabled";
 
 export interface Delivery {

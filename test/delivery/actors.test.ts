@@ -80,7 +80,7 @@ test("are counted a hundred a piece, so that others go first in between", async 
   });
   const endpoints = await Promise.all(Array.from({ length: 250 }, () => it.endpoint()));
   // Each asked one has an actor from then on.
-  for (const { id } of endpoints) actors.waitingFor(id, 1, 0);
+  for (const { id } of endpoints) actors.waitingFor({ id: 1, eventId: 1, endpointId: id, due: 0 });
   const pieces = actors.counts();
   const stops: unknown[] = [];
   let last = pieces.next();

@@ -4,7 +4,9 @@ import fc from "fast-check";
 import { Unconfirmed } from "../../src/delivery/unconfirmed.ts";
 import type { Waiting } from "../../src/core/waiting.ts";
 
-const waiting = (id: number): Waiting => ({ id, endpointId: 1, due: 0, queueOrder: id, load: null });
+const waiting = (id: number, endpointId = 1): Waiting => {
+  return { id, endpointId, due: 0, queueOrder: id, load: null };
+};
 
 /** Rows of one endpoint, and how many were read. */
 class Table {
@@ -23,10 +25,10 @@ test("those that are held elsewhere cost an endpoint nothing, however many they 
   const unconfirmed = new Unconfirmed();
   unconfirmed.hold(
     [],
-    Array.from({ length: 20_000 }, (_, n) => waiting(1_000_000 + n)),
+    Array.from({ length: 20_000 }, (_, n) => waiting(1_000_000 + n, 2)),
   );
   const table = new Table(Array.from({ length: 30_000 }, (_, n) => n));
-  expect(unconfirmed.leftOut(1, table.first)).toEqual([{ id: 0 }]);
+  expect(unconfirmed.leftOut(1, 1, table.first)).toEqual([{ id: 0 }]);
   expect(table.read).toBe(1);
 });
 
@@ -35,9 +37,12 @@ test("the first that are not held are found, wherever the others stand among the
   fc.assert(
     fc.property(ids, ids, fc.integer({ min: 1, max: 20 }), (all, held, count) => {
       const unconfirmed = new Unconfirmed();
-      unconfirmed.hold([], held.map(waiting));
+      unconfirmed.hold(
+        [],
+        held.map((id) => waiting(id)),
+      );
       const free = all.filter((id) => !held.includes(id)).slice(0, count);
-      expect(unconfirmed.leftOut(count, new Table(all).first).map(({ id }) => id)).toEqual(free);
+      expect(unconfirmed.leftOut(1, count, new Table(all).first).map(({ id }) => id)).toEqual(free);
     }),
   );
 });

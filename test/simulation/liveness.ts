@@ -118,7 +118,7 @@ export class Liveness {
 
   #reasonOf(delivery: Delivery): WaitingFor | null {
     const { actors, data } = this.run.process;
-    if (!waitsForPlan(delivery)) return actors.waitingFor(delivery.endpointId, delivery.id, delivery.due);
+    if (!waitsForPlan(delivery)) return actors.waitingFor(delivery);
     const { waiting_for: reason } = deliveryOf({ ids: data.ids, actors }, delivery, "");
     if (reason === null) this.run.violate("a delivery waits for its plan and does not say so");
     return reason;
@@ -139,7 +139,8 @@ export class Liveness {
   }
 
   /** Each reason against its facts, as the rows and the attempts that were seen tell them. */
-  #isSo(reason: WaitingFor, { id, endpointId, projectId, due }: Delivery): boolean {
+  #isSo(reason: WaitingFor, delivery: Delivery): boolean {
+    const { id, endpointId, projectId, due } = delivery;
     const { watch, process, accountId } = this.run;
     const { data, actors } = process;
     const endpoint = data.endpoints.getAnyway(endpointId);
@@ -165,6 +166,7 @@ export class Liveness {
       order: () => ordering === "fifo" && (own > 0 || this.#hasEarlier(endpointId, id)),
       rate_limit: () => rate !== null && watch.sinceStart(endpointId) <= SECOND_MS / rate + ROUNDED_MS,
       concurrency: () => own >= maxConcurrency || !watch.hasFreeSlot(endpointId),
+      replica: () => actors.unconfirmed.has(delivery),
     };
     return facts[reason]();
   }

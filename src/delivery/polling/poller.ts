@@ -164,7 +164,7 @@ export class Poller {
   #handedOut(endpointId: number, position: number, count: number): HandedOut[] {
     const { unconfirmed } = this.actors;
     return this.data.deliveries.handedOutUpTo(endpointId, position, count, (most, read) =>
-      unconfirmed.leftOut(most, read),
+      unconfirmed.leftOut(endpointId, most, read),
     );
   }
 

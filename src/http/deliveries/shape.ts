@@ -25,7 +25,7 @@ export const deliveryShape = Type.Object(
     next_attempt_at: nullable(timeShape),
     waiting_for: nullable(
       oneOf(WAITING_FOR, { $id: "WaitingFor" }),
-      "Why it does not go out although its time has come: its endpoint is paused; `rate_limit_per_second` or `max_concurrency` is used up; the endpoint backs off or asked for a break (`backoff`); an earlier delivery has to arrive first (`order`); the account's plan has no room; or the disk is full, so that no outcome could be written (`disk`).",
+      "Why it does not go out although its time has come: its endpoint is paused; `rate_limit_per_second` or `max_concurrency` is used up; the endpoint backs off or asked for a break (`backoff`); an earlier delivery has to arrive first (`order`); the account's plan has no room; the disk is full, so that no outcome could be written (`disk`); or its event waits for the replica, as its publish asked for (`replica`).",
     ),
     dead_reason: nullable(deadReasonShape),
     created_at: timeShape,
@@ -65,9 +65,7 @@ export function deliveryOf(
     status: delivery.status,
     attempt_count: delivery.attemptCount,
     next_attempt_at: timeText(actors.nextAttemptAt(delivery.endpointId, delivery.due)),
-    waiting_for: waitsForPlan(delivery)
-      ? "plan_limit"
-      : actors.waitingFor(delivery.endpointId, delivery.id, delivery.due),
+    waiting_for: waitsForPlan(delivery) ? "plan_limit" : actors.waitingFor(delivery),
     dead_reason: delivery.deadReason,
     created_at: timeText(keyTime(delivery.id)),
     completed_at: timeText(delivery.completedAt),

@@ -41,6 +41,7 @@ const WAITING: Readonly<Record<WaitingFor, Key>> = {
   concurrency: "waiting.concurrency",
   plan_limit: "waiting.plan_limit",
   disk: "waiting.disk",
+  replica: "waiting.replica",
 };
 
 type Shown = Pick<Delivery, "status"> & Partial<Pick<Delivery, "waiting_for">>;

@@ -101,6 +101,7 @@ export const de: Messages = {
   "waiting.concurrency": "Wartet: freier Platz",
   "waiting.plan_limit": "Wartet: Kontingent",
   "waiting.disk": "Wartet: Dienst",
+  "waiting.replica": "Wartet: Replik",
   "endpoint.active": "Aktiv",
   "endpoint.failing": "Gestört",
   "endpoint.paused": "Pausiert",
@@ -539,6 +540,8 @@ export const de: Messages = {
   "waits.order":
     "Sie wartet, weil dieser Endpunkt seine Zustellungen der Reihe nach bekommt und eine vor ihr nicht angekommen ist.",
   "waits.disk": "Sie wartet, weil der Dienst gerade nichts schreiben kann; sie geht von selbst hinaus.",
+  "waits.replica":
+    "Sie wartet, weil ihr Ereignis erst hinausgehen soll, wenn die Replik es auch hat; dann geht sie von selbst hinaus.",
   "waits.plan_limit": "Sie wartet, weil die Zustellungen des Tarifs für diesen Monat verbraucht sind.",
   "timeline.title": "Verlauf",
   "timeline.accepted": "Angenommen",

@@ -103,6 +103,7 @@ export const en = {
   "waiting.concurrency": "Waiting: a free slot",
   "waiting.plan_limit": "Waiting: plan limit",
   "waiting.disk": "Waiting: the service",
+  "waiting.replica": "Waiting: the replica",
   "endpoint.active": "Active",
   "endpoint.failing": "Failing",
   "endpoint.paused": "Paused",
@@ -521,6 +522,8 @@ export const en = {
   "waits.order":
     "It waits because this endpoint gets its deliveries one after the other, and one before it has not arrived.",
   "waits.disk": "It waits because the service can write nothing at the moment; it goes out by itself.",
+  "waits.replica":
+    "It waits because its event was published to go out once a second machine has it; then it goes out by itself.",
   "waits.plan_limit": "It waits because the plan's deliveries for this month are used up.",
   "timeline.title": "Timeline",
   "timeline.accepted": "Accepted",

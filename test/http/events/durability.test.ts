@@ -1,6 +1,7 @@
 /** Answers that wait for the replica: publishes, batches and ingests, and what becomes of them without it. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
+import type { DeliveryAnswer } from "../../../src/http/deliveries/shape.ts";
 import type { PublishedAnswer } from "../../../src/http/events/shape.ts";
 import type { GateByHand } from "../../kit/replica-gate.ts";
 import { type Api, type EventRow, expectRefusal, type Page, type Reply, startApi } from "../log-kit.ts";
@@ -192,6 +193,56 @@ describe("without the replica", () => {
     await api.settled(answerOf(repeated).id);
     expect(receiver.requests("again")).toHaveLength(1);
     expect(replica.confirmed).toBe(1);
+  });
+});
+
+describe("a delivery that the replica holds back", () => {
+  const makeEndpoint = async (api: Api, kind: string, name = "own") => {
+    const config = kind === "poll" ? {} : { url: api.receiver.url(name) };
+    return String((await api.call("POST", "/v1/endpoints", { kind, config })).json["id"]);
+  };
+  const deliveries = async (api: Api) => (await api.get<Page<DeliveryAnswer>>("/v1/deliveries")).data;
+
+  test.each(["http", "poll"])("says so, and goes on by itself (%s)", async (kind) => {
+    await using api = await startApi();
+    await makeEndpoint(api, kind);
+    const answer = post(api, { type: "order.paid", data: {} });
+    await api.replica.asked();
+    expect(await deliveries(api)).toMatchObject([{ status: "pending", waiting_for: "replica" }]);
+    await confirmed(api.replica, answer);
+    expect(await deliveries(api)).toMatchObject([{ waiting_for: null }]);
+  });
+
+  test.each([
+    ["http", 100],
+    ["http", 0],
+    ["poll", 100],
+  ])("is cancelled with its endpoint, and never sent (%s, %d in memory)", async (kind, queueMax) => {
+    setLimit("actorQueueMax", queueMax);
+    await using api = await startApi();
+    const { data, receiver, replica } = api;
+    replica.waitMs = 20;
+    const id = await makeEndpoint(api, kind);
+    const other = await makeEndpoint(api, "http", "other");
+    for (let n = 0; n < 3; n++)
+      expectRefusal(await post(api, { type: "order.paid", data: {} }), 503, "replica_unavailable");
+    expect((await api.call("DELETE", `/v1/endpoints/${id}`)).status).toBe(204);
+    await data.store.settled();
+    const of = async (endpointId: string) =>
+      (await deliveries(api))
+        .filter((delivery) => delivery.endpoint_id === endpointId)
+        .map(
+          ({ status, next_attempt_at: next, waiting_for: why }) => [status, next === null, why] as unknown[],
+        );
+    const cancelled = Array.from({ length: 3 }, () => ["cancelled", true, null]);
+    expect(await of(id)).toEqual(cancelled);
+    const held = Array.from({ length: 3 }, () => ["pending", false, "replica"]);
+    expect(await of(other)).toEqual(held);
+    replica.confirm();
+    await receiver.arrived("other", 3);
+    await data.store.settled();
+    expect(await of(id)).toEqual(cancelled);
+    expect(receiver.requests("own")).toHaveLength(0);
   });
 });
 
