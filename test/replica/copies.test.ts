@@ -35,9 +35,8 @@ interface Stage {
 async function begin(): Promise<Stage> {
   const writer = new Writer();
   control.listen(join(home, "data/sealpost.db"));
-  const replica = await findReplica(join(home, "data"), {
-    LITESTREAM_REPLICA_URL: `file://${join(home, "replica")}`,
-  });
+  const env = { LITESTREAM_REPLICA_URL: `file://${join(home, "replica")}` };
+  const replica = await findReplica(join(home, "data"), env, writer.holder);
   if (replica === null) throw new Error("no replica");
   await replica.hold();
   await replica.claim(writer.identity, writer.parts);
