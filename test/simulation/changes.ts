@@ -14,19 +14,25 @@ export class Changes {
 
   constructor(private readonly run: Simulation) {}
 
-  async create(isLate = false, of: Partial<Consumer> = {}): Promise<number> {
+  /** `within`: what else its transaction does. */
+  async create(
+    isLate = false,
+    of: Partial<Consumer> = {},
+    within = (insert: () => Endpoint) => insert(),
+  ): Promise<number> {
     const { rng, process, projects, world, outside, paths } = this.run;
     const { data } = process;
     // Some of each project.
     const projectId = projects[this.#made % projects.length] ?? 0;
-    const fields = { ...newEndpoint(rng, projectId, this.#made++, world.wall), ...of };
-    const made = await data.store.write(() => {
+    const fields = { ...newEndpoint(rng, this.run.polledShare, projectId, this.#made++, world.wall), ...of };
+    const insert = () => {
       const inserted = data.endpoints.insert(fields);
       // The process may die before anybody hears of it.
       paths.set(inserted.id, [pathOf(inserted)]);
       if (isLate) outside.late.add(inserted.id);
       return inserted;
-    });
+    };
+    const made = await data.store.write(() => within(insert));
     this.run.endpoints.push(made.id);
     data.endpoints.announce(made);
     return made.id;

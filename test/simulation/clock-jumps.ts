@@ -74,7 +74,11 @@ export class ClockJumps {
     if (!isKept) watch.forgetWaits();
     if (!isKept && !data.store.writable) liveness.forgetTold();
     if (!this.run.faults.clockJumps || !data.store.writable) return;
-    data.meta.setNumber("clock_passed_ms", actors.clock.now() - rng.below(MINUTE_MS / 2));
+    const known = data.meta.number("clock_passed_ms");
+    const passed = actors.clock.now() - rng.below(MINUTE_MS / 2);
+    data.meta.setNumber("clock_passed_ms", passed);
+    // Behind what is on disk, as no process leaves it: several that live for a moment each lose it again.
+    if (passed < known) liveness.lose(known - passed);
     if (!this.#mayJump || !rng.chance(0.2)) return;
     const by = rng.pick(JUMPS_MS);
     tally.clockJumps++;

@@ -1,4 +1,5 @@
 import { OUTCOMES } from "../../src/core/model.ts";
+import type { Event } from "../../src/core/model.ts";
 import { entriesOfNothing } from "../kit/entries.ts";
 import type { Consumer, Erasure } from "../../src/store/cleanup/erasures.ts";
 import type { Simulation } from "./run.ts";
@@ -12,7 +13,7 @@ export interface Asked {
   consumers: Set<string>;
   /** Erasures of consumers that were acknowledged. */
   begun: Set<number>;
-  /** As `project:consumer`: the newest key when the last erasure that was acknowledged was asked for. */
+  /** As `project:consumer`: the newest key that leaves by an erasure that was acknowledged. */
   until: Map<string, number>;
 }
 
@@ -59,9 +60,32 @@ export class Erasures {
 
   /** Tokens of links that erased consumers have had. */
   readonly #links = new Map<string, number>();
+  /** As `project:consumer`: how often its erasure was asked for, and how many have no answer yet. */
+  readonly #asks = new Map<string, { count: number; unanswered: number }>();
 
   constructor(private readonly run: Simulation) {
     run.sqlite.exec(WATCH);
+  }
+
+  /** The process died, and nobody gets an answer. */
+  forget(): void {
+    for (const asks of this.#asks.values()) asks.unanswered = 0;
+  }
+
+  /**
+   * What the outside was told by now that it goes: what it does from here on is answered with none of that.
+   */
+  answered(): (one: Pick<Event, "id" | "projectId" | "consumerId">) => boolean {
+    const erased = new Set(this.asked.erased);
+    const until = new Map(this.asked.until);
+    return ({ id, projectId, consumerId }) =>
+      erased.has(id) || (consumerId !== null && id <= (until.get(`${projectId}:${consumerId}`) ?? 0));
+  }
+
+  /** The same number for as long as nobody asks for the consumer's erasure; null while one begins. */
+  asksOf({ projectId, consumerId }: Consumer): number | null {
+    const { count, unanswered } = this.#asks.get(`${projectId}:${consumerId}`) ?? NEVER_ASKED;
+    return unanswered === 0 ? count : null;
   }
 
   eraseEvent(): void {
@@ -97,6 +121,8 @@ export class Erasures {
     const name = `${projectId}:${consumerId}`;
     run.tally.erasures++;
     this.asked.consumers.add(name);
+    const asks = this.#asks.get(name) ?? { ...NEVER_ASKED };
+    this.#asks.set(name, { count: asks.count + 1, unanswered: asks.unanswered + 1 });
     // Who is deleted gets nothing any more.
     for (const id of data.endpoints.keysOf(projectId, consumerId)) run.outside.deleted.add(id);
     const consumer = { projectId, consumerId };
@@ -109,12 +135,25 @@ export class Erasures {
           if (id <= erasure.last) run.outside.deleted.add(id);
         return erasure;
       });
-    eraser.begin(consumer, write).then((erasure) => {
-      this.asked.begun.add(erasure.id);
-      this.asked.until.set(name, Math.max(until, this.asked.until.get(name) ?? 0));
-      // What it says of itself may not be what was asked for.
-      this.#requireClosed({ ...erasure, last: Math.max(until, erasure.last) });
-    }, run.refused);
+    eraser.begin(consumer, write).then(
+      (erasure) => {
+        this.#onAnswer(name);
+        this.asked.begun.add(erasure.id);
+        // What it says of itself may not be what was asked for.
+        const last = Math.max(until, erasure.last);
+        this.asked.until.set(name, Math.max(last, this.asked.until.get(name) ?? 0));
+        this.#requireClosed({ ...erasure, last });
+      },
+      (error: unknown) => {
+        this.#onAnswer(name);
+        run.refused(error);
+      },
+    );
+  }
+
+  #onAnswer(name: string): void {
+    const asks = this.#asks.get(name);
+    if (asks) asks.unanswered--;
   }
 
   #makeLink({ projectId, consumerId }: Consumer): void {
@@ -244,6 +283,8 @@ export class Erasures {
     }
   }
 }
+
+const NEVER_ASKED = { count: 0, unanswered: 0 };
 
 const HANGING = [
   ["delivery", "event_id", "event"],

@@ -53,6 +53,11 @@ export class Liveness {
     for (const known of this.#known.values()) known.since = null;
   }
 
+  /** The clock of the next process is so far behind: everything waits for so much longer. */
+  lose(ms: number): void {
+    for (const known of this.#known.values()) known.latest += ms;
+  }
+
   /** A full disk kept nothing of the time: nobody knows after the next start how much of it passed. */
   forgetTold(): void {
     this.#known.clear();

@@ -1,4 +1,5 @@
 import { BY_HAND_MUTANTS } from "./by-hand-mutants.ts";
+import { CROWDED_MUTANTS } from "./crowded-mutants.ts";
 import { PARKED_MUTANTS } from "./parked-mutants.ts";
 import { REASON_MUTANTS } from "./reason-mutants.ts";
 
@@ -371,4 +372,5 @@ export const MUTANTS: readonly Mutant[] = [
     find: "const ending = endedBy(endpoint);",
     put: 'const ending = endpoint.status === "deleted" ? null : endedBy(endpoint);',
   },
+  ...CROWDED_MUTANTS,
 ];

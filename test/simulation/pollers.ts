@@ -1,4 +1,5 @@
 import type { PollPage } from "../../src/delivery/polling/poller.ts";
+import type { Endpoint } from "../../src/core/model.ts";
 import type { Message } from "../../src/destinations/destination.ts";
 import { isPolled } from "../../src/destinations/destinations.ts";
 import type { Simulation } from "./run.ts";
@@ -7,6 +8,9 @@ const SECOND_MS = 1000;
 const ALL = 100_000;
 /** A poll is answered so soon after its time, or after something came. */
 const GRACE_MS = 10_000;
+/** Events that are published where several poll at once, and how many times in a row these do. */
+const BACKLOG = 2;
+const ROUNDS = 4;
 
 /** A poll that has no answer yet. */
 interface Held {
@@ -46,8 +50,25 @@ export class Pollers {
     const id = this.run.rng.pick(this.run.endpoints);
     const endpoint = this.run.process.data.endpoints.get(id);
     if (!endpoint || !isPolled(endpoint.kind)) return;
+    if (this.run.isCrowded) return this.#pollTogether(endpoint);
     // Sometimes two at once.
     for (let n = this.run.rng.chance(0.3) ? 2 : 1; n > 0; n--) void this.#poll(id, 1 + this.run.rng.below(3));
+  }
+
+  /**
+   * Several at once, some times in a row, before or after there is something to fetch. The others have not
+   * come so far: the first acknowledges what they are about to get.
+   */
+  #pollTogether(endpoint: Endpoint): void {
+    const { rng, publishing } = this.run;
+    const publishedAt = rng.pick([0, 100]);
+    for (let n = 0; n < BACKLOG; n++) this.run.later(publishedAt, () => publishing.publish(endpoint));
+    for (let n = 0; n < ROUNDS; n++)
+      this.run.later(5 + n * (1 + 5 * rng.next()), () => {
+        void this.#poll(endpoint.id, 1 + rng.below(3));
+        for (let others = rng.below(5); others > 0; others--)
+          void this.#poll(endpoint.id, 1 + rng.below(3), undefined, 0);
+      });
   }
 
   /** From now on whoever acknowledges fetches until nothing is left. */
@@ -101,18 +122,34 @@ export class Pollers {
     );
   }
 
+  #firstOf(endpointId: number): number {
+    return this.run.process.data.deliveries.firstParkedOf(endpointId, "none") ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Where the last of what waits stands. */
+  #lastOf(endpointId: number): number {
+    const last = this.run.sqlite.query<{ last: number | null }, [number]>(
+      "SELECT max(queue_order) AS last FROM delivery WHERE endpoint_id = ?",
+    );
+    return last.get(endpointId)?.last ?? 0;
+  }
+
   async #poll(
     endpointId: number,
     count: number,
     waitMs = this.run.rng.pick([0, 3000, 30_000]),
+    reached = this.#cursors.get(endpointId) ?? 0,
   ): Promise<void> {
     const { run } = this;
     const { world, process } = run;
-    const position = this.acknowledges(endpointId) ? (this.#cursors.get(endpointId) ?? 0) : 0;
+    const position = this.acknowledges(endpointId) ? reached : 0;
+    const last = this.#lastOf(endpointId);
     const before = process.data.endpoints.get(endpointId);
-    const erased = new Set(run.erasures.asked.erased);
+    // What others do meanwhile it may or may not know of.
+    const [erased, acknowledged] = [new Set(run.erasures.asked.erased), new Set(this.#acknowledged)];
     const sent = [...(this.#given.get(endpointId) ?? [])].filter(([, at]) => at <= position);
     const held: Held = { endpointId, until: world.monotonic + waitMs, since: null };
+    if (this.#held.values().some((other) => other.endpointId === endpointId)) run.tally.pollersTogether++;
     this.#held.add(held);
     const ask = {
       position,
@@ -132,10 +169,18 @@ export class Pollers {
     const isSame = before === process.data.endpoints.get(endpointId);
     if (isSame && before?.status === "paused" && answer.messages.length > 0)
       run.violate("a paused endpoint hands something out");
-    this.#take(endpointId, answer, erased);
+    if (answer.messages.length === 0 && this.#isThereFor(endpointId) && this.#firstOf(endpointId) <= last)
+      run.violate("a page is empty although something waits");
+    this.#take(endpointId, answer, erased, acknowledged.union(new Set(sent.map(([id]) => id))));
   }
 
-  #take(endpointId: number, { messages, position }: PollPage, erased: ReadonlySet<number>): void {
+  /** `erased`, `acknowledged`: what is by then, as its poller was told before it asked, or says itself. */
+  #take(
+    endpointId: number,
+    { messages, position }: PollPage,
+    erased: ReadonlySet<number>,
+    acknowledged: ReadonlySet<number>,
+  ): void {
     const { run } = this;
     const { data } = run.process;
     const ids = messages.map((bytes) => data.ids.decode("msg", Buffer.from(bytes).toString().trimEnd()) ?? 0);
@@ -147,7 +192,7 @@ export class Pollers {
         run.violate("a poller gets what is another endpoint's");
       if (delivery !== null && erased.has(delivery.eventId))
         run.violate("a poller gets an event that was erased");
-      if (this.#acknowledged.has(id) && !run.outside.touched.has(id))
+      if (acknowledged.has(id) && !run.outside.touched.has(id))
         run.violate("a poller gets again what it acknowledged");
       given.set(id, position);
       run.receivers.take(`/poll/${endpointId}`, data.ids.encode("msg", id));

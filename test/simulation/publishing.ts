@@ -11,8 +11,14 @@ export class Publishing {
 
   constructor(private readonly run: Simulation) {}
 
-  /** One event, or some in one transaction; of this consumer in this project, or of any. */
-  publish(of: { projectId: number; consumerId: string | null } | null = null): void {
+  /**
+   * One event, or some in one transaction; of this consumer in this project, or of any; the first by this
+   * `external_id`, where there is one.
+   */
+  publish(
+    of: { projectId: number; consumerId: string | null } | null = null,
+    externalId: string | null = null,
+  ): void {
     const { run } = this;
     const { pipeline, data } = run.process;
     const projectId = of?.projectId ?? run.rng.pick(run.projects);
@@ -21,6 +27,8 @@ export class Publishing {
     const events = Array.from({ length: count }, () =>
       this.#make(projectId, of ? of.consumerId : run.rng.pick(CONSUMERS), sourceId),
     );
+    if (externalId !== null && events[0]) events[0].incoming.externalId = externalId;
+    const isLost = run.erasures.answered();
     const preparing = Promise.try(() =>
       pipeline.prepare(
         projectId,
@@ -34,6 +42,8 @@ export class Publishing {
       accepted.forEach(({ event, duplicate }, at) => {
         const { type, consumerId } = event;
         const made = events[at];
+        if (duplicate && isLost(event))
+          run.violate("a publish is answered with an event whose erasure was answered before");
         if (made && !duplicate) run.outside.acked.set(event.id, { ...made, projectId, type, consumerId });
       });
     }, run.refused);

@@ -16,7 +16,8 @@ import { bootProcess, type Process, recoverProcess } from "./process.ts";
 import { PlanWatch } from "./plan-watch.ts";
 import { Pollers } from "./pollers.ts";
 import { Publishing } from "./publishing.ts";
-import { CONSUMERS, SEEDS_WITH_USUAL_BOUNDS, setBounds } from "./scenario.ts";
+import { Names } from "./names.ts";
+import { CONSUMERS, CROWDED_FROM, SEEDS_WITH_USUAL_BOUNDS, setBounds } from "./scenario.ts";
 import { HoldingWatch } from "./holding-watch.ts";
 import { readOpenRows } from "./open-rows.ts";
 import { OrderWatch } from "./order-watch.ts";
@@ -73,6 +74,10 @@ export class Simulation {
   readonly #rows = new RowWatch(this);
   readonly publishing = new Publishing(this);
   readonly #changes = new Changes(this);
+  readonly #names = new Names(this, this.#changes);
+  readonly isCrowded: boolean;
+  /** Of endpoints. */
+  readonly polledShare: number;
   steps = 0;
   /** So many turns of the loop are slow from now on. */
   #slowTurns = 0;
@@ -88,10 +93,13 @@ export class Simulation {
   ) {
     this.rng = new Rng(seed);
     if (seed % CUT_OFF_EACH === 0 && crashAt === null) this.#cutOff = new Rng(seed);
-    this.attemptsMax = setBounds(SEEDS_WITH_USUAL_BOUNDS.has(seed) ? null : this.rng);
+    this.isCrowded = seed >= CROWDED_FROM;
+    this.polledShare = this.isCrowded ? 0.5 : 0.2;
+    this.attemptsMax = setBounds(SEEDS_WITH_USUAL_BOUNDS.has(seed) ? null : this.rng, this.isCrowded);
     this.faults = Object.fromEntries(
       FAULT_NAMES.map((name) => [name, this.rng.chance(0.5)]),
     ) as unknown as Faults;
+    if (this.isCrowded) this.faults.erasures = true;
     if (crashAt !== null) this.faults.crashes = false;
     this.receivers = new Receivers(this.world, this.rng, this.faults, tally);
     this.process = this.#boot();
@@ -235,13 +243,13 @@ export class Simulation {
       [2, () => this.replays.many()],
       [2, () => this.replays.wide()],
       [4, () => this.trials.one(changes)],
-      [8, () => this.pollers.poll()],
+      [this.isCrowded ? 16 : 8, () => this.pollers.poll()],
       [4, () => this.#writeDown()],
       [3, () => changes.account({ plan: this.rng.pick(["open", "small"]) })],
       [2, () => changes.account({ suspended: this.rng.chance(0.5) })],
       [4, () => tallyAgrees(this)],
       [2, () => this.erasures.requireWhole()],
-      [3, () => this.#erase()],
+      [this.isCrowded ? 12 : 3, () => this.#erase()],
       [4, () => this.#crash()],
       [2, () => this.#dieWhilePublishing()],
       [2, () => this.clockJumps.jump()],
@@ -294,18 +302,23 @@ export class Simulation {
   /** Now and then the process dies while it does so. */
   #erase(): void {
     if (this.receivers.calm || !this.faults.erasures) return;
-    const consumerId = this.rng.chance(0.3) ? this.rng.pick(CONSUMERS) : null;
+    const consumerId = this.rng.chance(this.isCrowded ? 0.8 : 0.3) ? this.rng.pick(CONSUMERS) : null;
     if (consumerId === null) this.erasures.eraseEvent();
     else {
       const of = { projectId: this.rng.pick(this.projects), consumerId };
-      this.erasures.eraseConsumer(of);
-      // What comes once it is answered is the consumer's new story, while it is still being erased.
-      for (const ms of [0.5, 1, 2]) this.later(ms, () => this.publishing.publish(of));
-      this.later(this.rng.below(3), () => void this.#changes.create(true, of).catch(this.refused));
-      // And whoever asks again, before that has come to its end, wants this gone too.
-      this.later(3 + this.rng.below(5), () => this.#eraseAgain(of));
+      if (this.isCrowded) this.#names.useAround(of, () => this.#eraseConsumer(of));
+      else this.#eraseConsumer(of);
     }
     if (this.rng.chance(0.3)) this.world.outside(this.rng.below(50), () => this.#crash());
+  }
+
+  #eraseConsumer(of: Consumer): void {
+    this.erasures.eraseConsumer(of);
+    // What comes once it is answered is the consumer's new story, while it is still being erased.
+    for (const ms of [0.5, 1, 2]) this.later(ms, () => this.publishing.publish(of));
+    this.later(this.rng.below(3), () => void this.#changes.create(true, of).catch(this.refused));
+    // And whoever asks again, before that has come to its end, wants this gone too.
+    this.later(3 + this.rng.below(5), () => this.#eraseAgain(of));
   }
 
   #eraseAgain(of: Consumer): void {
@@ -331,6 +344,8 @@ export class Simulation {
     this.plan.forget();
     this.pollers.forget();
     this.trials.forget();
+    this.erasures.forget();
+    this.#names.forget();
     this.outside.byHand.clear();
     this.process = this.#boot();
     this.order.begin();

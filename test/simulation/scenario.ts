@@ -35,6 +35,8 @@ const SMALL = {
   concurrencyDefault: [1, 2, 10],
 } as const;
 type Bound = keyof typeof SMALL;
+/** Of crowded seeds, where that is another. */
+const SMALL_CROWDED: Partial<Record<Bound, readonly number[]>> = { pollersMax: [1, 4, 4] };
 const USUAL = new Map((Object.keys(SMALL) as Bound[]).map((name) => [name, LIMITS[name].value]));
 
 /** These seeds run with the bounds as they are. */
@@ -42,12 +44,28 @@ export const SEEDS_WITH_USUAL_BOUNDS: ReadonlySet<number> = new Set([8, 16, 24, 
 const ATTEMPTS_USUAL = 1000;
 
 /**
+ * From here on seeds are crowded: many endpoints are polled, by up to five pollers at once, and consumers are
+ * erased whose names are used again at once. All other seeds run as if there were none of these.
+ */
+export const CROWDED_FROM = 1_000_000;
+/** Of so many seeds one has a crowded one beside it. */
+const CROWDED_EACH = 5;
+
+/** So many seeds, and the crowded ones that stand beside them. */
+export function seedsOf(from: number, count: number): number[] {
+  return Array.from({ length: count }, (_, n) => from + n).flatMap((seed) =>
+    seed % CROWDED_EACH === 0 && seed < CROWDED_FROM ? [seed, CROWDED_FROM + seed] : [seed],
+  );
+}
+
+/**
  * Makes the bounds small, or as they are without a generator, for the run that begins now. Answers how many
  * attempts may be in flight over all endpoints.
  */
-export function setBounds(rng: Rng | null): number {
+export function setBounds(rng: Rng | null, isCrowded = false): number {
   for (const [name, usual] of USUAL) {
-    (LIMITS[name] as { value: number }).value = rng === null ? usual : rng.pick<number>(SMALL[name]);
+    const small = (isCrowded && SMALL_CROWDED[name]) || SMALL[name];
+    (LIMITS[name] as { value: number }).value = rng === null ? usual : rng.pick<number>(small);
   }
   return rng === null ? ATTEMPTS_USUAL : rng.pick([1, 2, 4, ATTEMPTS_USUAL]);
 }
@@ -69,13 +87,22 @@ export const MET_NAMES = [
   "labelsForgotten",
   "headsForgotten",
   "erasedAgain",
+  "pollersTogether",
+  "namedAgain",
+  "keyedAgain",
 ] as const;
 /** How often each bound was met. */
 export type Met = Record<(typeof MET_NAMES)[number], number>;
 
-/** An endpoint by chance: every kind of schedule, order, rate and types occurs; one of five is polled. */
-export function newEndpoint(rng: Rng, projectId: number, n: number, now: number): NewEndpoint {
-  const isPolled = rng.chance(0.2);
+/** An endpoint by chance: every kind of schedule, order, rate and types occurs; this share is polled. */
+export function newEndpoint(
+  rng: Rng,
+  polledShare: number,
+  projectId: number,
+  n: number,
+  now: number,
+): NewEndpoint {
+  const isPolled = rng.chance(polledShare);
   return {
     ...plainEndpoint,
     projectId,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { MUTANTS } from "./mutants.ts";
 import { Simulation } from "./run.ts";
 import { COUNTED, newTally } from "./tally.ts";
-import { setBounds } from "./scenario.ts";
+import { seedsOf, setBounds } from "./scenario.ts";
 
 afterEach(() => setBounds(null));
 
@@ -20,7 +20,7 @@ test.each(MUTANTS)("there is a place for the planted bug: $name", async ({ file,
 });
 
 describe("the service under chance", () => {
-  const seeds = Array.from({ length: 20 }, (_, n) => 10_020 + n);
+  const seeds = seedsOf(10_020, 20);
   const tally = newTally();
 
   // Each by itself: all together take longer than a test may on a machine that is busy.
