@@ -31,7 +31,7 @@ import { runService, startService } from "../kit/service.ts";
 import { readBlocks } from "../readme/blocks.ts";
 
 const REPLICA = { SEALPOST_DURABILITY: "replica" };
-const LOSSES = 3;
+const LOSSES = 2;
 
 let litestream = "";
 let bucket: Bucket;
