@@ -5,8 +5,7 @@ import { readConfig } from "./config.ts";
 import { limitHeapGrowth } from "./platform/heap-growth.ts";
 import { createLogger, writeOrLose } from "./platform/log.ts";
 import { VERSION } from "./transport/user-agent.ts";
-import { findReplica } from "./replica/replica.ts";
-import { SettingsError, StartError } from "./platform/start-error.ts";
+import { describeProblems, SettingsError, StartError } from "./platform/start-error.ts";
 import { DatabaseError } from "./store/database.ts";
 
 const EXIT = { failed: 1, wrongSettings: 2 } as const;
@@ -19,8 +18,7 @@ if (words.length > 0) process.exit(await runCommand(words));
 limitHeapGrowth();
 
 function refuseSettings(problems: readonly string[]): never {
-  const lines = problems.map((problem) => `  ${problem}`);
-  console.error(["Sealpost does not start, its settings are wrong:", ...lines].join("\n"));
+  console.error(describeProblems(problems));
   process.exit(EXIT.wrongSettings);
 }
 
@@ -72,13 +70,14 @@ process.on("SIGINT", () => void stop());
 process.on("SIGHUP", () => logger.log("info", "SIGHUP is ignored: settings are read at the start only"));
 
 try {
+  // Only now: a command needs nothing of them.
+  const { findReplica } = await import("./replica/replica.ts");
   const replica = await findReplica(config.dataDir, process.env, {
     now: Date.now,
     monotonic,
     log: logger.log,
     onLost: die,
   });
-  // Only now: a command needs nothing of it.
   const { startApp } = await import("./app.ts");
   app = await startApp(config, { clock: systemClock, logger, announce, fail: die, replica });
 } catch (error) {

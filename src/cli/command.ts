@@ -1,5 +1,4 @@
 import { readConfig, SETTINGS } from "../config.ts";
-import { runStandby } from "../standby/command.ts";
 import { VERSION } from "../transport/user-agent.ts";
 
 /** What an argument asks for in place of the service: each answers the exit code. */
@@ -21,7 +20,8 @@ const COMMANDS: ReadonlyMap<
     {
       about:
         "Run as one machine of a pair: follow the primary's replica at LITESTREAM_REPLICA_URL, and become the primary under `litestream replicate` where there is none. With --upgrade also where the primary has an older schema.",
-      run: runStandby,
+      // Only now: no other command needs anything of it.
+      run: async (options: readonly string[]) => (await import("../standby/command.ts")).runStandby(options),
     },
   ],
 ]);

@@ -12,6 +12,12 @@ export class SettingsError extends Error {
   }
 }
 
+/** What the operator reads where a start is refused. */
+export function describeProblems(problems: readonly string[]): string {
+  const lines = problems.map((problem) => `  ${problem}`);
+  return ["Sealpost does not start, its settings are wrong:", ...lines].join("\n");
+}
+
 /**
  * Runs a step of the start; what it throws becomes a StartError that begins with `hint`, unless it is one.
  */

@@ -1,6 +1,6 @@
 import { readConfig } from "../config.ts";
 import { createLogger, writeOrLose } from "../platform/log.ts";
-import { SettingsError } from "../platform/start-error.ts";
+import { describeProblems, SettingsError } from "../platform/start-error.ts";
 import { Standby } from "./standby.ts";
 
 const EXIT = { ended: 0, failed: 1, wrongSettings: 2 } as const;
@@ -41,7 +41,6 @@ export async function runStandby(options: readonly string[]): Promise<number> {
 }
 
 function refuse(problems: readonly string[]): number {
-  const lines = problems.map((problem) => `  ${problem}`);
-  console.error(["Sealpost does not start, its settings are wrong:", ...lines].join("\n"));
+  console.error(describeProblems(problems));
   return EXIT.wrongSettings;
 }
