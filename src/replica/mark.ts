@@ -17,6 +17,8 @@ export interface Mark {
 }
 
 export const MARK_FILE = "sealpost-writer.json";
+/** A writer that lives has changed its mark twice within this time. */
+export const MARK_SILENCE_MS = 15_000;
 
 /** Null where the text is no mark. */
 export function readMark(text: string): Mark | null {

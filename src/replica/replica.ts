@@ -8,7 +8,7 @@ import { Copies } from "./copies.ts";
 import { findLitestream, isUnderLitestream, Litestream, LitestreamGone } from "./litestream.ts";
 import { splitGeneration } from "./generations.ts";
 import { adoptLease, describeLease, findLease, type HeldLease, type HolderParts } from "./lease.ts";
-import { judge, type Mark, MARK_FILE, type Own, readMark } from "./mark.ts";
+import { judge, type Mark, MARK_FILE, MARK_SILENCE_MS, type Own, readMark } from "./mark.ts";
 import { type Objects, openObjects } from "./objects.ts";
 import { type Failure, Uploads } from "./uploads.ts";
 
@@ -22,8 +22,6 @@ const SYNC_MS = 1000;
 const UPLOAD_LATE_MS = 2000;
 /** How often the mark is looked at and written. */
 const MARK_MS = 5000;
-/** A writer that lives has changed its mark twice within this time. */
-const SILENCE_MS = 15_000;
 const SILENCE_LOOK_MS = 1000;
 const LATE_MS = 60_000;
 
@@ -167,12 +165,12 @@ export class Replica {
     const verdict = judge(readMark(text), own);
     if (verdict.may === "not") throw refusal(verdict.because);
     if (verdict.may === "write") return;
-    log("info", "waiting to see whether another service writes to the replica", { ms: SILENCE_MS });
+    log("info", "waiting to see whether another service writes to the replica", { ms: MARK_SILENCE_MS });
     const since = monotonic();
     this.#foreign = { text, since };
     for (let isOver = false; !isOver; ) {
       await new Promise((next) => setTimeout(next, SILENCE_LOOK_MS));
-      isOver = monotonic() - since >= SILENCE_MS;
+      isOver = monotonic() - since >= MARK_SILENCE_MS;
       const later = await this.#read(log);
       if (later === null && isOver) throw refusal("its mark cannot be read any more");
       if (later !== null && later.text !== text)
@@ -329,7 +327,7 @@ export class Replica {
     const at = monotonic();
     if (this.#isOver || at - this.#syncedAt < UPLOAD_LATE_MS) return;
     const isMarked = this.#isKept && this.#wasRead;
-    await this.#copies.make(!isMarked || at - this.#seenAt < SILENCE_MS);
+    await this.#copies.make(!isMarked || at - this.#seenAt < MARK_SILENCE_MS);
   }
 
   /** A second time: the first may have been this process's own want of a file. */
@@ -362,7 +360,7 @@ export class Replica {
   async #whyNot(parts: ReplicaParts): Promise<Failure> {
     if (this.#isOver) return new Error(NOT_OURS);
     if (this.lease !== null) return this.lease.isHeld ? null : new Error(NOT_HELD);
-    if (parts.monotonic() - this.#seenAt < SILENCE_MS) return null;
+    if (parts.monotonic() - this.#seenAt < MARK_SILENCE_MS) return null;
     const found = await this.#lookAtMark(parts);
     if (found === "theirs") return new Error(NOT_OURS);
     return found === "unread" && this.#wasRead ? new Error(UNREAD) : null;
@@ -400,7 +398,7 @@ export class Replica {
       if (this.#foreign !== null && !mark.ended) return this.#yield(mark, parts);
       this.#foreign = { text, since: parts.monotonic() };
     }
-    return mark.ended || parts.monotonic() - (this.#foreign?.since ?? 0) >= SILENCE_MS;
+    return mark.ended || parts.monotonic() - (this.#foreign?.since ?? 0) >= MARK_SILENCE_MS;
   }
 
   /** The other one is the writer: what is uploaded from here as well would destroy both. */

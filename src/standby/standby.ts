@@ -16,7 +16,7 @@ import {
   SILENCE_MS,
   type OwnDatabase,
 } from "../replica/lease.ts";
-import { MARK_FILE, readMark } from "../replica/mark.ts";
+import { MARK_FILE, MARK_SILENCE_MS, readMark } from "../replica/mark.ts";
 import { type Objects, openObjects } from "../replica/objects.ts";
 import { SCHEMA_VERSION } from "../store/migrations.ts";
 import { VERSION } from "../transport/user-agent.ts";
@@ -27,9 +27,8 @@ import { type Behind, openWaitingRoom } from "./waiting-room.ts";
 const LOOK_MS = 500;
 /** For how long a primary may be starting before another one takes its place. */
 const START_MS = 120_000;
-/** A single service renews its mark less often than a pair its lease. */
-const MARK_SILENCE_MS = 15_000;
 const PROBE = "sealpost-lease-probe";
+
 interface StandbyParts {
   logger: Logger;
   env: Readonly<Record<string, string | undefined>>;
@@ -252,9 +251,9 @@ export class Standby {
     if (!(await held.change())) return null;
     held.keep();
     try {
-      if (role === "take") await this.#follower.catchUp(generationUrl(this.#url, source));
-      if (role === "take" && !(await held.change())) return null;
       if (role === "take") {
+        await this.#follower.catchUp(generationUrl(this.#url, source));
+        if (!(await held.change())) return null;
         this.#supersede();
         this.#follower.install();
       }
