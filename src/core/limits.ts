@@ -694,6 +694,11 @@ export const LIMITS = {
     unit: "count",
     why: "Deliveries that one turn of a cleanup reads, or those of one event: about a millisecond a thousand.",
   },
+  indexGatheredMax: {
+    value: 20_000,
+    unit: "count",
+    why: "Entries of lists that wait in memory for up to a second, so that more of them share a row; with more they are written within 200 ms.",
+  },
   indexSliceRows: {
     value: 500,
     unit: "count",

@@ -50,7 +50,8 @@ export function scheduledJobs(parts: ScheduleParts): Job[] {
   const { data, actors, checkpoints, eraser, retention, onDisabled, onSealed } = parts;
   return [
     // List entries and hourly numbers, which readers take from memory meanwhile.
-    { name: "index", every: 200, run: () => data.index.writeDown() },
+    { name: "index", every: 1000, run: () => data.index.writeDown() },
+    { name: "full_index", every: 200, run: () => data.index.writeDownIfFull() },
     // What the door counted, which readers take from memory meanwhile.
     { name: "source_stats", every: SOURCE_STATS_MS, run: () => data.sourceStats.writeDown() },
     { name: "checkpoint", every: 500, run: () => checkpoints.run() },

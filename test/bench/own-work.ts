@@ -4,8 +4,9 @@
  * time of the main thread for each event, the least of some runs: a busy machine disturbs that less than
  * `run.ts`. Linux only: its data lies in memory.
  *
- *   bun test/bench/own-work.ts [--rounds 5] [--events 10000] [--beside ../other-checkout]
+ *   bun test/bench/own-work.ts [--rounds 5] [--events 10000] [--endpoints 1] [--beside ../other-checkout]
  *
+ * `--endpoints`: so many, each of which gets every so manyth event.
  * `--beside`: another checkout in turns with this one, and the ratio of the two.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -20,6 +21,7 @@ const { values: options } = parseArgs({
   options: {
     rounds: { type: "string", default: "5" },
     events: { type: "string", default: "10000" },
+    endpoints: { type: "string", default: "1" },
     beside: { type: "string" },
     run: { type: "string" },
   },
@@ -32,7 +34,7 @@ const URL_OF_SERVICE = "http://127.0.0.1:18999";
 const ANSWER = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 if (options.run === undefined) await compare();
-else console.log(await measure(options.run, Number(options.events)));
+else console.log(await measure(options.run, Number(options.events), Number(options.endpoints)));
 process.exit(0);
 
 /** Prints the least of all rounds of each checkout; the two take turns. */
@@ -53,7 +55,8 @@ async function compare(): Promise<void> {
 
 /** In a process of its own, as each checkout has modules of its own. */
 async function measureApart(folder: string): Promise<number> {
-  const command = [process.execPath, import.meta.path, "--run", folder, "--events", options.events];
+  const numbers = ["--events", options.events, "--endpoints", options.endpoints];
+  const command = [process.execPath, import.meta.path, "--run", folder, ...numbers];
   const child = Bun.spawn(command, { stdout: "pipe", stderr: "inherit" });
   const text = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new Error(`${folder} could not be measured: ${text}`);
@@ -61,25 +64,37 @@ async function measureApart(folder: string): Promise<number> {
 }
 
 /** Microseconds of the main thread for each event: the least of some runs, after one to warm up. */
-async function measure(folder: string, events: number): Promise<number> {
+async function measure(folder: string, events: number, endpoints: number): Promise<number> {
   const directory = mkdtempSync("/dev/shm/sealpost-own-work-");
   process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
   const network = new NoNetwork();
   const key = await start(folder, directory);
   const post = (path: string, value: object) => network.post(path, key, JSON.stringify(value));
-  const made = await post("/v1/endpoints", { url: "http://127.0.0.1:9/", max_concurrency: 100 });
-  if (made.status !== 201) throw new Error(`no endpoint: ${made.status} ${await made.text()}`);
-  const event = { type: "bench.event", data: { text: "x".repeat(950) } };
+  for (let at = 0; at < endpoints; at++) {
+    const endpoint = { url: urlOf(at), event_types: [typeOf(at)], max_concurrency: 100 };
+    const made = await post("/v1/endpoints", endpoint);
+    if (made.status !== 201) throw new Error(`no endpoint: ${made.status} ${await made.text()}`);
+  }
+  const data = { text: "x".repeat(950) };
   let least = Number.POSITIVE_INFINITY;
   for (let run = 0; run <= RUNS; run++) {
     const before = process.threadCpuUsage();
-    await publish(events, () => post("/v1/events", event));
+    await publish(events, (at) => post("/v1/events", { type: typeOf(at % endpoints), data }));
     await network.untilSent(events * (run + 1));
     const after = process.threadCpuUsage();
     const us = (after.user + after.system - before.user - before.system) / events;
     if (run > 0) least = Math.min(least, us);
   }
   return least;
+}
+
+function typeOf(endpoint: number): string {
+  return `bench.event_${endpoint}`;
+}
+
+/** Each is at an address of its own. */
+function urlOf(endpoint: number): string {
+  return `http://127.${1 + (endpoint >> 16)}.${(endpoint >> 8) & 255}.${endpoint & 255}:9/`;
 }
 
 /** Starts the service of a checkout; answers its live key. */
@@ -95,6 +110,7 @@ async function start(folder: string, directory: string): Promise<string> {
     SEALPOST_DATA_DIR: directory,
     SEALPOST_ALLOW_PRIVATE_DESTINATIONS: "127.0.0.0/8",
     SEALPOST_PUBLISH_RATE_LIMIT: "0",
+    SEALPOST_MANAGEMENT_RATE_LIMIT: "0",
   });
   if (!read.ok) throw new Error(read.problems.join("\n"));
   let key = "";
@@ -109,11 +125,11 @@ async function start(folder: string, directory: string): Promise<string> {
   return key;
 }
 
-async function publish(count: number, one: () => Promise<Response>): Promise<void> {
-  let left = count;
+async function publish(count: number, one: (at: number) => Promise<Response>): Promise<void> {
+  let next = 0;
   const goOn = async () => {
-    while (left-- > 0) {
-      const { status } = await one();
+    while (next < count) {
+      const { status } = await one(next++);
       if (status !== 202) throw new Error(`an event was answered with ${status}`);
     }
   };

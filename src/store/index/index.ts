@@ -16,9 +16,9 @@ export { type Label, LABELS } from "./labels.ts";
  * Why it is not left to indexes of the tables: each row of a batch would touch a page of its own in each of
  * them. With them and 100 endpoints the service delivered 0.75 times as many a second as the bare loop
  * (test/bench/bare.ts), and 1.09 without. So what a write adds is gathered in memory, is read from there, and
- * goes down in sorted bulk some 200 ms later, keys of a list packed 256 to a row (6 % of an event). The
- * largest key that is written down stands in `meta` as the mark; after a crash recovery.ts gathers again what
- * lies above it.
+ * goes down in sorted bulk once a second, keys of a list packed 256 to a row (6 % of an event). The largest
+ * key that is written down stands in `meta` as the mark; after a crash recovery.ts gathers again what lies
+ * above it.
  *
  * Others enter this folder by this file and, after a crash, by recovery.ts. Its parts: entries.ts is the
  * table, gathering.ts what is in memory, labels.ts the keys of lists that have a name. merge.ts of the folder
@@ -286,6 +286,11 @@ export class Index implements BatchPart {
     const running = this.#writeAll(parts);
     this.#running = running.catch(() => {});
     await running;
+  }
+
+  /** The same where so much was gathered that a start after a crash would take long to do so again. */
+  async writeDownIfFull(): Promise<void> {
+    if (this.size >= limit("indexGatheredMax")) await this.writeDown();
   }
 
   /** Resolves once all that was gathered before is written down. */
