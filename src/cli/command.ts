@@ -20,8 +20,24 @@ const COMMANDS: ReadonlyMap<
     {
       about:
         "Run as one machine of a pair: follow the primary's replica at LITESTREAM_REPLICA_URL, and become the primary under `litestream replicate` where there is none. With --upgrade also where the primary has an older schema.",
-      // Only now: no other command needs anything of it.
+      // Only now, as below: no other command needs anything of it.
       run: async (options: readonly string[]) => (await import("../standby/command.ts")).runStandby(options),
+    },
+  ],
+  [
+    "restore",
+    {
+      about:
+        "Restore the replica at LITESTREAM_REPLICA_URL into SEALPOST_DATA_DIR, which holds no database: whole, or with --at 2026-11-23T12:00:00Z as it was then.",
+      run: async (options: readonly string[]) => (await import("../backup/command.ts")).runRestore(options),
+    },
+  ],
+  [
+    "backup",
+    {
+      about:
+        "With verify: restore the replica aside, look through it, and hold it against the database of SEALPOST_DATA_DIR, beside the running service: exit code 0 where it is whole, opens with the key, and is at most 60 s behind (--within SECONDS).",
+      run: async (options: readonly string[]) => (await import("../backup/command.ts")).runBackup(options),
     },
   ],
 ]);

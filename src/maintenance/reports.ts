@@ -13,6 +13,7 @@ import type { Actors } from "../delivery/actors.ts";
 import type { AttemptReport } from "../delivery/recorder.ts";
 import type { Transport } from "../transport/types.ts";
 import type { Accepted } from "../pipeline/pipeline.ts";
+import { readVerdict } from "../replica/verdict.ts";
 import type { Replication } from "../replica/replication.ts";
 import type { Data } from "../store/data.ts";
 import { roomIn } from "../store/disk-error.ts";
@@ -213,6 +214,7 @@ export async function readGauges(parts: GaugeParts): Promise<Gauges> {
   const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   const { open, idle } = transport.stats();
   const replica = replication.report();
+  const backup = readVerdict(dirname(path));
   return {
     ...counts,
     backlog: data.tally.waiting + data.fanouts.rest(),
@@ -236,6 +238,10 @@ export async function readGauges(parts: GaugeParts): Promise<Gauges> {
     replicaUploads: replica && replica.uploads,
     replicaGeneration: replica && replica.generation,
     leaseHeld: replica && (replica.generation === null ? null : Number(replica.isHeld)),
+    backupGood: backup && Number(backup.isGood),
+    backupVerifiedAt: backup && backup.goodAt,
+    backupBehind: backup && backup.behindSeconds,
+    backupSeconds: backup && backup.seconds,
     openSockets: open,
     idleSockets: idle,
     databaseBytes: size(path),

@@ -154,6 +154,10 @@ export interface Gauges {
   replicaUploads: number | null;
   replicaGeneration: number | null;
   leaseHeld: number | null;
+  backupGood: number | null;
+  backupVerifiedAt: number | null;
+  backupBehind: number | null;
+  backupSeconds: number | null;
   openSockets: number;
   idleSockets: number;
   databaseBytes: number;
@@ -231,6 +235,10 @@ const GAUGES: Readonly<Record<keyof Gauges, readonly [name: string, help: string
     "Of a pair: whose path in the replica is written to; each take-over counts it up.",
   ],
   leaseHeld: ["sealpost_lease_held", "Of a pair: 0 where the lease was not renewed in time."],
+  backupGood: ["sealpost_backup_good", "1 where the last `sealpost backup verify` found the backup good."],
+  backupVerifiedAt: ["sealpost_backup_verified_timestamp_seconds", "When it last did so."],
+  backupBehind: ["sealpost_backup_behind_seconds", "How far the backup was behind at the last one."],
+  backupSeconds: ["sealpost_backup_verify_duration_seconds", "How long the last one took."],
   openSockets: ["sealpost_connections_open", "Sockets to receivers."],
   idleSockets: ["sealpost_connections_idle", "Sockets to receivers that wait for a request."],
   databaseBytes: ["sealpost_database_bytes", "Size of the database file."],

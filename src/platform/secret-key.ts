@@ -6,13 +6,18 @@ import { orExplain, StartError } from "./start-error.ts";
 const FILE = "secret.key";
 const KEY_BYTES = 32;
 
+/** Where the key of a data directory lies. */
+export function secretKeyPath(dir: string): string {
+  return join(dir, FILE);
+}
+
 /**
  * The key of a data directory whose operator set none: 32 bytes in base64, made at the first start with mode
  * 0600. `made` is true then. Throws StartError where the file holds something else, or is gone from a
  * directory in use (`isNew` false).
  */
 export function directoryKey(dir: string, isNew: boolean): { key: Uint8Array; made: boolean; path: string } {
-  const path = join(dir, FILE);
+  const path = secretKeyPath(dir);
   const made = !existsSync(path);
   if (made && !isNew) {
     throw new StartError(

@@ -29,3 +29,13 @@ export function lastKey(sqlite: Database): number {
   const row = sqlite.query<{ last: number | null }, []>(`SELECT max(id) AS last FROM (${union})`).get();
   return row?.last ?? 0;
 }
+
+/** The smallest key above another one that a row has; null where none is larger. */
+export function firstKeyAfter(sqlite: Database, key: number): number | null {
+  const minima = keyedTables(sqlite).map((table) => `SELECT min(id) AS id FROM ${table} WHERE id > ?1`);
+  const union = minima.join(" UNION ALL ");
+  return (
+    sqlite.query<{ first: number | null }, [number]>(`SELECT min(id) AS first FROM (${union})`).get(key)
+      ?.first ?? null
+  );
+}

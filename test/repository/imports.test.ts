@@ -33,7 +33,8 @@ const mayImport: Record<string, string[]> = {
   ],
   config: ["transport", "platform", "core"],
   standby: ["config", "replica", "transport", "store", "platform", "core"],
-  cli: ["config", "standby", "transport"],
+  backup: ["config", "replica", "store", "platform", "core"],
+  cli: ["backup", "config", "standby", "transport"],
   app: [
     ...[
       "checkpointer",

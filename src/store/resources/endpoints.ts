@@ -1,3 +1,4 @@
+import { sealedPlace } from "./sealing.ts";
 import { eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Cipher } from "../../core/cipher.ts";
@@ -206,12 +207,12 @@ export class Endpoints {
     return {
       ...open,
       config: { ...open.config },
-      sealed: Buffer.from(this.cipher.seal(JSON.stringify(secrets), placeOf(made.id))),
+      sealed: Buffer.from(this.cipher.seal(JSON.stringify(secrets), sealedPlace("endpoint", made.id))),
     };
   }
 
   #open({ sealed, ...open }: typeof table.$inferSelect): Endpoint {
-    const secrets = JSON.parse(this.cipher.open(sealed, placeOf(open.id))) as EndpointSecrets;
+    const secrets = JSON.parse(this.cipher.open(sealed, sealedPlace("endpoint", open.id))) as EndpointSecrets;
     return { ...open, ...secrets };
   }
 }
@@ -236,8 +237,4 @@ function prepare(sqlite: Store["sqlite"]) {
 
 function consumerPlace(projectId: number, consumerId: string): string {
   return `${projectId}=${consumerId}`;
-}
-
-function placeOf(id: number): string {
-  return `endpoint|${id}|sealed`;
 }

@@ -1,20 +1,26 @@
 import { Cipher } from "../../core/cipher.ts";
 import type { Store } from "../store.ts";
 
-/** Every table whose rows hold a ciphertext in `sealed`; its context is `<table>|<id>|sealed`. */
-const TABLES = ["endpoint", "source"] as const;
+/** Every table whose rows hold a ciphertext in `sealed`. */
+export const SEALED_TABLES = ["endpoint", "source"] as const;
+type SealedTable = (typeof SEALED_TABLES)[number];
 /** Rows that one step reads; those that it encrypts anew cost some 20 µs each. */
 const ROWS_AT_ONCE = 50;
 
-interface SealedRow {
+export interface SealedRow {
   id: number;
   sealed: Uint8Array;
 }
 
 /** What the table of a step still has to do. */
 interface Position {
-  table: (typeof TABLES)[number];
+  table: SealedTable;
   after: number;
+}
+
+/** What the ciphertext of a row is bound to (Cipher). */
+export function sealedPlace(table: SealedTable, id: number): string {
+  return `${table}|${id}|sealed`;
 }
 
 /**
@@ -31,9 +37,9 @@ export class Sealing {
     private readonly store: Store,
     private readonly cipher: Cipher,
   ) {
-    this.#statements = new Map(TABLES.map((table) => [table, prepare(store, table)]));
+    this.#statements = new Map(SEALED_TABLES.map((table) => [table, prepare(store, table)]));
     this.#left = this.#count();
-    this.#position = this.#left > 0 ? { table: TABLES[0], after: 0 } : null;
+    this.#position = this.#left > 0 ? { table: SEALED_TABLES[0], after: 0 } : null;
   }
 
   /** Ciphertexts that need a key other than the first. */
@@ -57,7 +63,7 @@ export class Sealing {
     });
     this.#left -= changed;
     const last = rows.at(-1);
-    const next = TABLES[TABLES.indexOf(table) + 1];
+    const next = SEALED_TABLES[SEALED_TABLES.indexOf(table) + 1];
     if (last !== undefined) this.#position = { table, after: last.id };
     else if (next !== undefined) this.#position = { table: next, after: 0 };
     else this.#end();
@@ -71,16 +77,16 @@ export class Sealing {
   }
 
   #count(): number {
-    const counts = TABLES.map((table) => this.#of(table).count.get(this.#keyId)?.rows ?? 0);
+    const counts = SEALED_TABLES.map((table) => this.#of(table).count.get(this.#keyId)?.rows ?? 0);
     return counts.reduce((sum, rows) => sum + rows, 0);
   }
 
   /** False where it is encrypted by the first key, or by one that is not there. */
-  #reseal(table: Position["table"], { id, sealed }: SealedRow): boolean {
+  #reseal(table: SealedTable, { id, sealed }: SealedRow): boolean {
     const keyId = Cipher.keyId(sealed);
     if (keyId === this.cipher.currentKeyId || !this.cipher.has(keyId)) return false;
-    const context = `${table}|${id}|sealed`;
-    this.#of(table).write.run(Buffer.from(this.cipher.seal(this.cipher.open(sealed, context), context)), id);
+    const place = sealedPlace(table, id);
+    this.#of(table).write.run(Buffer.from(this.cipher.seal(this.cipher.open(sealed, place), place)), id);
     return true;
   }
 
@@ -88,14 +94,14 @@ export class Sealing {
     return Buffer.from(this.cipher.currentKeyId, "hex");
   }
 
-  #of(table: Position["table"]): ReturnType<typeof prepare> {
+  #of(table: SealedTable): ReturnType<typeof prepare> {
     const statements = this.#statements.get(table);
     if (!statements) throw new Error(`no statements for ${table}`);
     return statements;
   }
 }
 
-function prepare({ sqlite }: Store, table: Position["table"]) {
+function prepare({ sqlite }: Store, table: SealedTable) {
   return {
     count: sqlite.prepare<{ rows: number }, [Uint8Array]>(
       `SELECT count(*) AS rows FROM ${table} WHERE substr(sealed, 1, 4) <> ?`,

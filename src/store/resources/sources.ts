@@ -1,3 +1,4 @@
+import { sealedPlace } from "./sealing.ts";
 import { eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Cipher } from "../../core/cipher.ts";
@@ -118,15 +119,14 @@ export class Sources {
       credentials,
       pendingVerificationToken,
     };
-    return { ...open, sealed: Buffer.from(this.cipher.seal(JSON.stringify(secrets), placeOf(made.id))) };
+    return {
+      ...open,
+      sealed: Buffer.from(this.cipher.seal(JSON.stringify(secrets), sealedPlace("source", made.id))),
+    };
   }
 
   #open({ sealed, ...open }: typeof table.$inferSelect): Source {
-    const secrets = JSON.parse(this.cipher.open(sealed, placeOf(open.id))) as SourceSecrets;
+    const secrets = JSON.parse(this.cipher.open(sealed, sealedPlace("source", open.id))) as SourceSecrets;
     return { ...open, ...secrets };
   }
-}
-
-function placeOf(id: number): string {
-  return `source|${id}|sealed`;
 }

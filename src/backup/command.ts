@@ -1,0 +1,125 @@
+import { parseArgs, type ParseArgsConfig } from "node:util";
+import { type Config, readConfig } from "../config.ts";
+import { formatRfc3339, parseRfc3339 } from "../core/rfc3339.ts";
+import { keyTime } from "../core/ids.ts";
+import { DatabaseError } from "../store/database.ts";
+import { SettingsError, StartError } from "../platform/start-error.ts";
+import type { Copy } from "../store/copy.ts";
+import { restoreBackup, type Restored } from "./restore.ts";
+import { shownUrl, type Source } from "./source.ts";
+import { verifyBackup } from "./verify.ts";
+
+const EXIT = { good: 0, failed: 1, wrongUsage: 2 } as const;
+const WITHIN_SECONDS = 60;
+const RESTORE_USAGE = "usage: sealpost restore [--at 2026-11-23T12:00:00Z] [--json]";
+const VERIFY_USAGE = "usage: sealpost backup verify [--within SECONDS] [--json]";
+
+/** `sealpost restore`; answers the exit code. */
+export function runRestore(words: readonly string[]): Promise<number> {
+  return run(RESTORE_USAGE, async () => {
+    const { values } = parse(words, { at: { type: "string" }, json: { type: "boolean" } });
+    const at = values.at === undefined ? null : parseRfc3339(values.at);
+    if (values.at !== undefined && at === null) throw new UsageError("--at must be a time of RFC 3339");
+    const restored = await restoreBackup(configured(), process.env, at);
+    const { source, copy, path } = restored;
+    const found = { ...foundIn(source, copy), restored_to: path, problems: copy.problems };
+    print(values.json === true, { ...found, next: nextOf(restored) });
+    return restored.copy.problems.length === 0 ? EXIT.good : EXIT.failed;
+  });
+}
+
+/** `sealpost backup verify`; answers the exit code. */
+export function runBackup([verb, ...words]: readonly string[]): Promise<number> {
+  return run(VERIFY_USAGE, async () => {
+    if (verb !== "verify") throw new UsageError("sealpost backup can verify");
+    const { values } = parse(words, { within: { type: "string" }, json: { type: "boolean" } });
+    const within = Number(values.within ?? WITHIN_SECONDS);
+    if (!(within > 0)) throw new UsageError("--within must be a number of seconds above 0");
+    const found = await verifyBackup(configured(), process.env, within);
+    const { source, copy, seconds, behindSeconds, problems } = found;
+    const verdict = problems.length === 0 ? "good" : "bad";
+    const lag = { behind_seconds: behindSeconds, seconds, verdict, problems };
+    print(values.json === true, { ...foundIn(source, copy), ...lag });
+    return problems.length === 0 ? EXIT.good : EXIT.failed;
+  });
+}
+
+class UsageError extends Error {
+  override name = "UsageError";
+}
+
+function parse<O extends NonNullable<ParseArgsConfig["options"]>>(words: readonly string[], options: O) {
+  try {
+    return parseArgs({ args: [...words], options });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function configured(): Config {
+  const read = readConfig(process.env);
+  if (!read.ok) throw new SettingsError(read.problems);
+  return read.config;
+}
+
+async function run(usage: string, work: () => Promise<number>): Promise<number> {
+  // What is under way is ended and removed as the process ends.
+  for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => process.exit(EXIT.failed));
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof UsageError) console.error(`${error.message}\n${usage}`);
+    else if (error instanceof SettingsError) console.error(error.problems.join("\n"));
+    else if (error instanceof StartError || error instanceof DatabaseError) console.error(error.message);
+    else throw error;
+    const isWrong = error instanceof UsageError || error instanceof SettingsError;
+    return isWrong ? EXIT.wrongUsage : EXIT.failed;
+  }
+}
+
+/** What was found, name by name: as lines for people, or as JSON. */
+type Found = Record<string, string | number | null | Record<string, number> | readonly string[]>;
+
+function print(isJson: boolean, found: Found): void {
+  if (isJson) return console.log(JSON.stringify(found, null, 2));
+  for (const [name, value] of Object.entries(found)) {
+    if (Array.isArray(value)) for (const one of value) console.log(line(name, one));
+    else if (value !== null)
+      console.log(line(name, textOf(value as Exclude<typeof value, readonly string[]>)));
+  }
+}
+
+function textOf(value: string | number | Record<string, number>): string {
+  if (typeof value !== "object") return String(value);
+  return Object.entries(value)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(", ");
+}
+
+function foundIn(source: Source, { bytes, schema, rows, newestKey, secrets }: Copy): Found {
+  return {
+    replica: shownUrl(source.url),
+    restored_before: source.before === null ? null : formatRfc3339(source.before),
+    bytes,
+    schema,
+    rows,
+    newest_row_at: newestKey === 0 ? null : formatRfc3339(keyTime(newestKey)),
+    secrets,
+  };
+}
+
+/** How to go on from what was restored. */
+function nextOf({ source, copy }: Restored): string[] {
+  const start =
+    source.before === null && source.generation === null
+      ? "Start the service on it with the same settings."
+      : "Start the service on it with another LITESTREAM_REPLICA_URL: this one goes on from what is newest.";
+  const key = "Put secret.key beside it, or set SEALPOST_SECRET_KEY, which opens its secrets.";
+  return copy.secrets === null ? [key, start] : [start];
+}
+
+const NAME_WIDTH = 17;
+
+function line(name: string, text: string): string {
+  return `${name.padEnd(NAME_WIDTH)}${text}`;
+}

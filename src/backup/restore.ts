@@ -1,0 +1,42 @@
+import { chmodSync, mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Config } from "../config.ts";
+import { SettingsError } from "../platform/start-error.ts";
+import { DATABASE_FILE, hasDatabase, lockDirectory } from "../store/database.ts";
+import { type Copy, examine } from "../store/copy.ts";
+import { cipherOf } from "./keys.ts";
+import { findSource, requireLitestream, type Source } from "./source.ts";
+
+export interface Restored {
+  source: Source;
+  copy: Copy;
+  path: string;
+}
+
+/**
+ * Restores the replica into the data directory, which holds no database: whole, or as it was at the instant
+ * `at` (Unix milliseconds). Throws SettingsError where it cannot be, StartError where Litestream fails.
+ */
+export async function restoreBackup(
+  config: Config,
+  env: Readonly<Record<string, string | undefined>>,
+  at: number | null,
+): Promise<Restored> {
+  const dir = resolve(config.dataDir);
+  const litestream = requireLitestream();
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const lock = lockDirectory(dir);
+  try {
+    if (hasDatabase(dir))
+      throw new SettingsError([
+        `SEALPOST_DATA_DIR (${dir}) holds a database already: move it away, or name another directory`,
+      ]);
+    const source = await findSource(env, litestream, at);
+    const path = join(dir, DATABASE_FILE);
+    await litestream.restore(source.url, path, source.before);
+    chmodSync(path, 0o600);
+    return { source, copy: examine(path, cipherOf(config)), path };
+  } finally {
+    lock.release();
+  }
+}
