@@ -93,6 +93,16 @@ export class Problem extends Error {
   }
 }
 
+/** A problem as it leaves (RFC 9457); `members` are further ones of its body. */
+export function problemAnswer(
+  { code, title, status, detail, errors, headers }: Problem,
+  members: Readonly<Record<string, string | number | null>>,
+) {
+  const type = `urn:sealpost:error:${code}`;
+  const body = JSON.stringify({ type, title, status, code, detail, ...members, errors });
+  return { status, body, headers: { ...headers, "content-type": "application/problem+json" } };
+}
+
 /** 422 for one place of the request. */
 export function invalid(pointer: string, detail: string): Problem {
   return new Problem("invalid_request", "The request is not valid.", { errors: [{ pointer, detail }] });

@@ -1,3 +1,5 @@
+import { problemAnswer, unavailable } from "../core/errors.ts";
+
 /** How far whoever waits is behind. */
 export interface Behind {
   /** Who writes, as people read it. */
@@ -28,17 +30,9 @@ export function openWaitingRoom(
           ? "It has no copy yet"
           : `Its copy is ${transactions} transactions and ${seconds} s behind`;
       const detail = `This is a standby: the primary is ${primary}. ${copy}.`;
-      const problem = {
-        type: "urn:sealpost:error:unavailable",
-        title: "The service cannot take this now",
-        status: 503,
-        code: "unavailable",
-        detail,
-        behind_transactions: transactions,
-        behind_seconds: seconds,
-      };
-      const headers = { "content-type": "application/problem+json", "retry-after": String(RETRY_SECONDS) };
-      return Response.json(problem, { status: 503, headers });
+      const members = { behind_transactions: transactions, behind_seconds: seconds };
+      const { body, ...answer } = problemAnswer(unavailable(detail, RETRY_SECONDS), members);
+      return new Response(body, answer);
     },
   });
   return async () => {

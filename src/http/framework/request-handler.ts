@@ -1,5 +1,5 @@
 import { accountOf, type Caller, memberOf } from "../../core/caller.ts";
-import { type Fault, invalidAll, notFound, Problem, unavailable } from "../../core/errors.ts";
+import { type Fault, invalidAll, notFound, Problem, problemAnswer, unavailable } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { isHeavy, type Turns } from "../../core/structures/turn-queue.ts";
 import { admit } from "./access.ts";
@@ -19,7 +19,6 @@ import {
 import type { KeyOwner } from "../../store/kept-answers.ts";
 import { type HttpParts, OPERATOR_KEY } from "./parts.ts";
 import type { LongWorks } from "./long-works.ts";
-import { INTERNAL, problemAnswer } from "./problem.ts";
 import { compileQuery, type QueryReader } from "./query.ts";
 import { type Allowance, rateLimited, rateLimitHeaders, type TokenBuckets } from "./ratelimit.ts";
 import { type Answer, type AnyRoute, NO_FIELDS, type RequestContext, takesBody } from "./route.ts";
@@ -31,6 +30,12 @@ const REFUSED = 401;
  * nginx's code for a client that went away: it stands in the log only, as nobody is there to read an answer.
  */
 const CLIENT_CLOSED_REQUEST = 499;
+
+/** What a caller learns of an error that nobody expected: nothing but the request id. */
+const INTERNAL = new Problem(
+  "internal",
+  "The request failed for a reason that is ours. Quote the request id when you ask about it.",
+);
 
 const COMMON_HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 /** For a year this host is asked by https only; what other hosts of the domain do is not ours to say. */
@@ -366,7 +371,8 @@ export class RequestHandler implements RequestContext {
   }
 
   private explain(error: unknown): Answer {
-    if (error instanceof Problem) return problemAnswer(error, this.requestId);
+    const members = { request_id: this.requestId };
+    if (error instanceof Problem) return problemAnswer(error, members);
     const hasLeft = this.request.signal.aborted && error instanceof Error && error.name === "AbortError";
     if (hasLeft) return { status: CLIENT_CLOSED_REQUEST };
     this.shared.parts.logFailure({
@@ -374,7 +380,7 @@ export class RequestHandler implements RequestContext {
       route: this.prepared.route.path,
       error: error instanceof Error ? (error.stack ?? error.message) : String(error),
     });
-    return problemAnswer(INTERNAL, this.requestId);
+    return problemAnswer(INTERNAL, members);
   }
 
   private render(answer: Answer): Response {
