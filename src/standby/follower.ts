@@ -16,7 +16,7 @@ const LIST_MS = 10_000;
 const RESTORE_MS = 1_800_000;
 const STOP_MS = 3000;
 
-type Child = Bun.Subprocess<"ignore", "ignore", "pipe">;
+type Child = Bun.Subprocess<"ignore", "ignore" | "pipe", "pipe">;
 
 /**
  * A copy of the database that `litestream restore -f` keeps up to date, below the data directory. It may be
@@ -63,7 +63,9 @@ export class Follower {
     if (this.#child !== null) return;
     const folder = this.#folder ?? this.#makeFolder();
     const path = join(folder, FILE);
-    const child = this.#spawn(["restore", "-f", "-follow-interval", INTERVAL, "-o", path, url]);
+    const child = this.#spawn(["restore", "-f", "-follow-interval", INTERVAL, "-o", path, url], {
+      stdout: "ignore",
+    });
     writeFileSync(join(folder, PID_FILE), String(child.pid));
     this.#child = child;
     void this.#watch(child);
@@ -71,14 +73,12 @@ export class Follower {
 
   /** A copy that Litestream cannot go on with is made anew. */
   async #watch(child: Child): Promise<void> {
-    const text = await new Response(child.stderr).text();
-    const code = await child.exited;
+    const { code, said } = await outcomeOf(child);
     if (this.#child !== child) return;
     const had = this.position;
     this.#child = null;
     this.#remove();
     if (had === 0) return;
-    const said = text.trim().slice(-300);
     this.log("warn", "the copy is made anew: Litestream has stopped following", { code, said });
   }
 
@@ -105,19 +105,7 @@ export class Follower {
   /** The last transaction in the replica; 0 where there is none. */
   async #endOf(url: string): Promise<number> {
     for (const level of ["0", "all"]) {
-      const listed = Bun.spawn([this.litestream, "ltx", "-json", "-level", level, url], {
-        stdin: "ignore",
-        stdout: "pipe",
-        stderr: "pipe",
-        timeout: LIST_MS,
-        killSignal: "SIGKILL",
-      });
-      const [out, error] = await Promise.all([
-        new Response(listed.stdout).text(),
-        new Response(listed.stderr).text(),
-      ]);
-      if ((await listed.exited) !== 0)
-        throw new StartError(`the replica cannot be listed: ${error.trim().slice(-300)}`);
+      const out = await this.#run("listed", ["ltx", "-json", "-level", level, url], LIST_MS);
       const files = JSON.parse(out || "[]") as { max_txid: string }[];
       if (files.length > 0) return Math.max(...files.map((file) => Number.parseInt(file.max_txid, 16)));
     }
@@ -128,10 +116,7 @@ export class Follower {
     this.log("warn", "the copy has not caught up: the replica is restored whole");
     this.#remove();
     const path = join(this.#makeFolder(), FILE);
-    const child = this.#spawn(["restore", "-o", path, url], RESTORE_MS);
-    const error = await new Response(child.stderr).text();
-    if ((await child.exited) !== 0)
-      throw new StartError(`the replica cannot be restored: ${error.trim().slice(-300)}`);
+    await this.#run("restored", ["restore", "-o", path, url], RESTORE_MS);
   }
 
   /** Puts the copy, which nothing follows any more, in the place of the database. */
@@ -153,13 +138,16 @@ export class Follower {
     this.#child?.kill("SIGKILL");
   }
 
-  #spawn(words: readonly string[], timeout?: number): Child {
-    return Bun.spawn([this.litestream, ...words], {
-      stdin: "ignore",
-      stdout: "ignore",
-      stderr: "pipe",
-      ...(timeout !== undefined && { timeout, killSignal: "SIGKILL" as const }),
-    });
+  /** Answers what it prints. `done` is the verb of what cannot be done where it fails. */
+  async #run(done: string, words: readonly string[], timeout: number): Promise<string> {
+    const { code, out, said } = await outcomeOf(this.#spawn(words, { stdout: "pipe", timeout }));
+    if (code !== 0) throw new StartError(`the replica cannot be ${done}: ${said}`);
+    return out;
+  }
+
+  #spawn(words: readonly string[], options: { stdout: "ignore" | "pipe"; timeout?: number }): Child {
+    const all = { ...options, stdin: "ignore", stderr: "pipe", killSignal: "SIGKILL" } as const;
+    return Bun.spawn([this.litestream, ...words], all);
   }
 
   #makeFolder(): string {
@@ -182,6 +170,12 @@ export class Follower {
     await child.exited;
     clearTimeout(timer);
   }
+}
+
+/** The exit code, what was printed, and the last words of what is wrong. */
+async function outcomeOf({ stdout, stderr, exited }: Child) {
+  const [out, error] = await Promise.all([new Response(stdout).text(), new Response(stderr).text()]);
+  return { code: await exited, out, said: error.trim().slice(-300) };
 }
 
 /** A child whose parent was killed goes on. Its pid may be another process's by now. */
