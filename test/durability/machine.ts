@@ -1,15 +1,21 @@
-/** The service under Litestream as a machine that can be lost, and what its replica gives back. */
+/** Where replicas are, and what one of them gives back. */
 import { Database } from "bun:sqlite";
-import { existsSync, mkdirSync, mkdtempSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { CreateBucketCommand, DeleteObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { type PlayedAws, startVersitygw, VERSITYGW_KEYS } from "../kit/aws-servers.ts";
-import { replicateCommand, Replicated, restore } from "../kit/litestream.ts";
-import { type Service, type ServiceOptions, startService } from "../kit/service.ts";
+import { type Service, startService } from "../kit/service.ts";
 import { LOAD_ENV } from "./setup.ts";
 
-export const SECRET_KEY = Buffer.alloc(32, "key").toString("base64");
+const SECRET_KEY = Buffer.alloc(32, "key").toString("base64");
 export const METRICS_TOKEN = "metrics-token-of-this-test";
+
+/** What every service of a suite is told. */
+export const SERVICE_ENV = {
+  ...LOAD_ENV,
+  SEALPOST_SECRET_KEY: SECRET_KEY,
+  SEALPOST_METRICS_TOKEN: METRICS_TOKEN,
+};
 
 /** Where a replica is, and where databases are restored to. */
 export interface Places {
@@ -18,19 +24,6 @@ export interface Places {
   restored: string;
   /** True once something is uploaded. */
   hasBegun(): Promise<boolean>;
-}
-
-export interface FolderPlaces extends Places {
-  replica: string;
-}
-
-/** A replica of its own in a folder below `home`. */
-export function makePlaces(home: string): FolderPlaces {
-  const folder = mkdtempSync(join(home, "test-"));
-  const [replica, restored] = [join(folder, "replica"), join(folder, "restored")];
-  mkdirSync(restored);
-  const hasBegun = async () => existsSync(join(replica, "ltx"));
-  return { replica, restored, env: { LITESTREAM_REPLICA_URL: `file://${replica}` }, hasBegun };
 }
 
 export interface BucketPlaces extends Places {
@@ -107,39 +100,6 @@ export class Bucket implements AsyncDisposable {
     this.s3.destroy();
     await this.server[Symbol.asyncDispose]();
   }
-}
-
-/** The service under Litestream, as a machine of its own: all machines of a test have one replica. */
-export function replicatedBy(
-  litestream: string,
-  { env }: Places,
-  settings: Record<string, string> = {},
-): ServiceOptions {
-  const own = { SEALPOST_SECRET_KEY: SECRET_KEY, SEALPOST_METRICS_TOKEN: METRICS_TOKEN };
-  return { command: replicateCommand(litestream), env: { ...LOAD_ENV, ...own, ...env, ...settings } };
-}
-
-/**
- * Starts both, and waits for the first upload: ended before that, Litestream uploads nothing, although it
- * says nothing and ends with exit code 0.
- */
-export async function startReplicated(
-  litestream: string,
-  places: Places,
-  settings?: Record<string, string>,
-): Promise<Replicated> {
-  const replicated = new Replicated(await startService(replicatedBy(litestream, places, settings)));
-  while (!(await places.hasBegun())) await Bun.sleep(20);
-  return replicated;
-}
-
-export async function restoreFrom(
-  litestream: string,
-  { env, restored }: Places,
-  { dataDir }: Service,
-): Promise<void> {
-  const [from, to] = [join(dataDir, "sealpost.db"), join(restored, "sealpost.db")];
-  await restore(litestream, from, to, { ...env, SEALPOST_DATA_DIR: dataDir });
 }
 
 /** The service on what was restored, as on a new machine, with the keys of the old one. */

@@ -2,9 +2,8 @@
 import { dirname } from "node:path";
 import { CONFIG, Replicated } from "../kit/litestream.ts";
 import { Service } from "../kit/service.ts";
-import { METRICS_TOKEN, type Places, SECRET_KEY } from "./machine.ts";
+import { type Places, SERVICE_ENV } from "./machine.ts";
 import type { Target } from "./publishers.ts";
-import { LOAD_ENV } from "./setup.ts";
 
 const MAIN = `${import.meta.dir}/../../src/main.ts`;
 const LOOK_MS = 20;
@@ -12,10 +11,8 @@ const LOOK_MS = 20;
 /** The settings of one machine of a pair. */
 export function pairedEnv(litestream: string, { env }: Pick<Places, "env">): Record<string, string> {
   return {
-    ...LOAD_ENV,
+    ...SERVICE_ENV,
     SEALPOST_LOG_LEVEL: "info",
-    SEALPOST_SECRET_KEY: SECRET_KEY,
-    SEALPOST_METRICS_TOKEN: METRICS_TOKEN,
     LITESTREAM_CONFIG: CONFIG,
     PATH: `${dirname(litestream)}:${process.env["PATH"] ?? ""}`,
     ...env,

@@ -6,48 +6,27 @@
  */
 import { Database } from "bun:sqlite";
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { audit } from "../durability/audit.ts";
 import { settleBooks } from "../durability/books.ts";
-import {
-  Bucket,
-  checkIntegrity,
-  gauge,
-  makePlaces,
-  type Places,
-  restoreFrom,
-  startReplicated,
-  startRestored,
-} from "../durability/machine.ts";
+import { Grounds } from "../durability/grounds.ts";
+import { Bucket, checkIntegrity, gauge, type Places, startRestored } from "../durability/machine.ts";
 import { Publishers } from "../durability/publishers.ts";
 import { addEndpoint, clientOf, prepareLoad } from "../durability/setup.ts";
-import { buildLitestream, type Replicated } from "../kit/litestream.ts";
+import type { Replicated } from "../kit/litestream.ts";
 import { startRecorder } from "../kit/recorder.ts";
 
 const REPLICA = { SEALPOST_DURABILITY: "replica" };
 const LOSSES = 4;
 
-let litestream = "";
-let bucket: Bucket;
-const home = mkdtempSync(join(tmpdir(), "sealpost-durability-"));
-
-beforeAll(async () => {
-  litestream = await buildLitestream();
-  bucket = await Bucket.start();
-}, 500_000);
-
-afterAll(async () => {
-  await bucket[Symbol.asyncDispose]();
-  rmSync(home, { recursive: true, force: true });
-});
+const grounds = new Grounds("durability");
 
 /** Loses a machine under load, and starts another one on what its replica gives back. */
 async function lose(places: Places, settings = REPLICA): Promise<{ acknowledged: number; broken: string[] }> {
   await using recorder = await startRecorder();
-  await using replicated = await startReplicated(litestream, places, settings);
+  await using replicated = await grounds.startReplicated(places, settings);
   const { service } = replicated;
   const publishers = new Publishers(await prepareLoad(service, recorder));
   await publishers.whenAcknowledged(500);
@@ -57,7 +36,7 @@ async function lose(places: Places, settings = REPLICA): Promise<{ acknowledged:
   await publishers.abandon();
   rmSync(service.dataDir, { recursive: true });
 
-  await restoreFrom(litestream, places, service);
+  await grounds.restoreFrom(places, service);
   expect(checkIntegrity(places)).toEqual({ integrity_check: "ok" });
   const restoredAt = Date.now();
   await using restored = await startRestored(places, service);
@@ -66,15 +45,8 @@ async function lose(places: Places, settings = REPLICA): Promise<{ acknowledged:
 }
 
 describe("a machine that is lost, with its disk", () => {
-  const kinds: [string, () => Places][] = [
-    ["a folder", () => makePlaces(home)],
-    ["a bucket", () => bucket.places(home)],
-  ];
-  const losses = kinds.flatMap(([kind, make]) =>
-    Array.from({ length: LOSSES }, (_, nth) => [nth + 1, kind, make] as const),
-  );
   // Nothing that was acknowledged is missing, and no receiver has seen what the replica does not have.
-  test.each(losses)(
+  test.each(grounds.kinds(LOSSES))(
     "loses nothing that was acknowledged, %i, by a replica in %s",
     async (_, __, make) => {
       const { acknowledged, broken } = await lose(make());
@@ -86,7 +58,7 @@ describe("a machine that is lost, with its disk", () => {
 });
 
 test("with the disk alone some are lost: what is above can tell", async () => {
-  const { broken } = await lose(makePlaces(home), { SEALPOST_DURABILITY: "disk" });
+  const { broken } = await lose(grounds.inFolder(), { SEALPOST_DURABILITY: "disk" });
   expect(broken.join()).toContain("acknowledged and not in the log");
 }, 60_000);
 
@@ -107,8 +79,8 @@ describe("a bucket that hangs under load", () => {
 
   test("keeps the WAL small, and has everything once it is back", async () => {
     await using hanging = await Bucket.start();
-    const places = hanging.places(home);
-    await using replicated = await startReplicated(litestream, places);
+    const places = hanging.places(grounds.home);
+    await using replicated = await grounds.startReplicated(places);
     const { service } = replicated;
     const client = clientOf(service);
     await client.post("/v1/events/batch", batch());
@@ -141,7 +113,7 @@ describe("a bucket that hangs under load", () => {
     );
     expect(Math.max(...seen)).toBeLessThan(WAL_BYTES_MAX);
     expect(await service.stop()).toBe(0);
-    await restoreFrom(litestream, places, service);
+    await grounds.restoreFrom(places, service);
     expect(checkIntegrity(places)).toEqual({ integrity_check: "ok" });
     const sqlite = new Database(join(places.restored, "sealpost.db"), { readonly: true });
     const row = sqlite.query<{ count: number }, []>("SELECT count(*) AS count FROM event").get();
@@ -156,7 +128,7 @@ describe("without the replica", () => {
 
   test("503 is answered once Litestream is gone, and nothing is stored; the disk alone may be asked for", async () => {
     await using recorder = await startRecorder();
-    await using replicated = await startReplicated(litestream, makePlaces(home), REPLICA);
+    await using replicated = await grounds.startReplicated(grounds.inFolder(), REPLICA);
     const { service } = replicated;
     await addEndpoint(service, recorder.url("/gone"));
     const confirmed = await publish(replicated);
@@ -176,7 +148,7 @@ describe("without the replica", () => {
 
   test("SIGTERM cuts no answer that waits: it is 503 where the bucket stays away", async () => {
     await using away = await Bucket.start();
-    await using replicated = await startReplicated(litestream, away.places(home), REPLICA);
+    await using replicated = await grounds.startReplicated(away.places(grounds.home), REPLICA);
     const { service } = replicated;
     const client = clientOf(service);
     await away.stop();
@@ -192,8 +164,8 @@ describe("without the replica", () => {
   test("a bucket that is away closes the door; what is on disk by then is delivered once it is back", async () => {
     await using away = await Bucket.start();
     await using recorder = await startRecorder();
-    const places = away.places(home);
-    await using replicated = await startReplicated(litestream, places, REPLICA);
+    const places = away.places(grounds.home);
+    await using replicated = await grounds.startReplicated(places, REPLICA);
     const { service } = replicated;
     await addEndpoint(service, recorder.url("/away"));
     const client = clientOf(service);

@@ -4,38 +4,19 @@
  * costs, and what a restored database is worth. On a machine that has no Litestream yet, building it takes
  * most of the time.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import operating from "../../src/docs/operating.md" with { type: "text" };
 import { audit } from "../durability/audit.ts";
 import { type LoggedEvent, readList, settleBooks } from "../durability/books.ts";
-import {
-  Bucket,
-  checkIntegrity,
-  gauge,
-  makePlaces as placesIn,
-  type Places,
-  replicatedBy as machineOf,
-  restoreFrom as restoreOf,
-  SECRET_KEY,
-  startReplicated as startMachine,
-  startRestored,
-} from "../durability/machine.ts";
+import { Grounds } from "../durability/grounds.ts";
+import { checkIntegrity, gauge, SECRET_KEY, startRestored } from "../durability/machine.ts";
 import { Publishers } from "../durability/publishers.ts";
 import { addEndpoint, clientOf, prepareLoad } from "../durability/setup.ts";
 import { readBlocks } from "../readme/blocks.ts";
-import { buildLitestream, replicateCommand, Replicated } from "../kit/litestream.ts";
+import { replicateCommand, Replicated } from "../kit/litestream.ts";
 import { type Recorder, startRecorder } from "../kit/recorder.ts";
 import { runService, type Service, startService } from "../kit/service.ts";
 
@@ -43,19 +24,7 @@ import { runService, type Service, startService } from "../kit/service.ts";
 const LOSS_MS_MAX = 2000;
 const MARK_FILE = "sealpost-writer.json";
 
-let litestream = "";
-const home = mkdtempSync(join(tmpdir(), "sealpost-replica-"));
-
-beforeAll(async () => {
-  litestream = await buildLitestream();
-}, 500_000);
-
-afterAll(() => rmSync(home, { recursive: true, force: true }));
-
-const makePlaces = () => placesIn(home);
-const startReplicated = (places: Places) => startMachine(litestream, places);
-const replicatedBy = (places: Places) => machineOf(litestream, places);
-const restoreFrom = (places: Places, service: Service) => restoreOf(litestream, places, service);
+const grounds = new Grounds("replica");
 
 async function until(is: () => boolean): Promise<void> {
   while (!is()) await Bun.sleep(50);
@@ -84,9 +53,9 @@ async function expectToDeliver(service: Service, recorder: Recorder): Promise<vo
 
 describe("a replica", () => {
   test("has everything that was acknowledged, once SIGTERM has ended Litestream and the service", async () => {
-    const places = makePlaces();
+    const places = grounds.inFolder();
     await using recorder = await startRecorder();
-    await using replicated = await startReplicated(places);
+    await using replicated = await grounds.startReplicated(places);
     const { service } = replicated;
     const publishers = new Publishers(await prepareLoad(service, recorder));
     await publishers.whenAcknowledged(1000);
@@ -94,7 +63,7 @@ describe("a replica", () => {
     await publishers.abandon();
     expect(await stopped).toBe(0);
 
-    await restoreFrom(places, service);
+    await grounds.restoreFrom(places, service);
     expect(checkIntegrity(places)).toEqual({ integrity_check: "ok" });
     const restoredAt = Date.now();
     await using restored = await startRestored(places, service);
@@ -105,9 +74,9 @@ describe("a replica", () => {
 
   test("lacks at most the last two seconds where the machine was lost", async () => {
     for (let nth = 0; nth < 3; nth++) {
-      const places = makePlaces();
+      const places = grounds.inFolder();
       await using recorder = await startRecorder();
-      await using replicated = await startReplicated(places);
+      await using replicated = await grounds.startReplicated(places);
       const { service } = replicated;
       const publishers = new Publishers(await prepareLoad(service, recorder));
       await publishers.whenAcknowledged(1000);
@@ -115,7 +84,7 @@ describe("a replica", () => {
       const lostAt = await replicated.loseMachine();
       await publishers.abandon();
 
-      await restoreFrom(places, service);
+      await grounds.restoreFrom(places, service);
       expect(checkIntegrity(places)).toEqual({ integrity_check: "ok" });
       await using restored = await startRestored(places, service);
       const events = await readList<LoggedEvent>(clientOf(restored), "/v1/events");
@@ -136,8 +105,8 @@ describe("a replica", () => {
   }, 120_000);
 
   test("restores an empty disk before the service starts, and does not open secrets without their key", async () => {
-    const places = makePlaces();
-    await using replicated = await startReplicated(places);
+    const places = grounds.inFolder();
+    await using replicated = await grounds.startReplicated(places);
     const { service } = replicated;
     const { keys } = service;
     const endpointId = await addEndpoint(service, "http://127.0.0.1:9/");
@@ -148,7 +117,7 @@ describe("a replica", () => {
     expect((await clientOf(service).get(`/v1/endpoints/${endpointId}`)).status).toBe(200);
     expect(await service.stop()).toBe(0);
 
-    await restoreFrom(places, service);
+    await grounds.restoreFrom(places, service);
     const otherKey = Buffer.alloc(32, "other").toString("base64");
     const env = { SEALPOST_DATA_DIR: places.restored, SEALPOST_SECRET_KEY: otherKey };
     const { exitCode, output } = await runService({ env });
@@ -159,16 +128,16 @@ describe("a replica", () => {
 
 describe("a second writer", () => {
   test("on an empty disk beside production is refused, and the replica stays whole", async () => {
-    const places = makePlaces();
+    const places = grounds.inFolder();
     await using recorder = await startRecorder();
-    await using replicated = await startReplicated(places);
+    await using replicated = await grounds.startReplicated(places);
     const { service } = replicated;
     const publishers = new Publishers(await prepareLoad(service, recorder));
     await publishers.whenAcknowledged(500);
     // Litestream has time to look at the database, and to begin with what destroys the replica.
     for (const seconds of [0, 3]) {
-      const command = replicateCommand(litestream, seconds);
-      const { exitCode, output } = await runService({ ...replicatedBy(places), command });
+      const command = replicateCommand(grounds.litestream, seconds);
+      const { exitCode, output } = await runService({ ...grounds.replicatedBy(places), command });
       // By the beats it is older, where the first one has written its mark since the restore.
       const reason = expect.stringMatching(/another service writes to it|after the database of this/);
       expect([exitCode, output]).toEqual([1, reason]);
@@ -178,21 +147,21 @@ describe("a second writer", () => {
     const stopped = service.stop();
     await publishers.abandon();
     expect(await stopped).toBe(0);
-    await restoreFrom(places, service);
+    await grounds.restoreFrom(places, service);
     expect(checkIntegrity(places)).toEqual({ integrity_check: "ok" });
     await using restored = await startRestored(places, service);
     expect(audit(await settleBooks(restored, recorder, publishers), [Date.now()])).toEqual([]);
   }, 120_000);
 
   test("takes over where the first is lost for good; the old machine that comes back is refused", async () => {
-    const places = makePlaces();
-    await using old = await startReplicated(places);
+    const places = grounds.inFolder();
+    await using old = await grounds.startReplicated(places);
     const { keys } = old.service;
     const endpointId = await addEndpoint(old.service, "http://127.0.0.1:9/");
     await replicateNow(old.service);
     await old.loseMachine();
 
-    await using next = new Replicated(await startService(replicatedBy(places)));
+    await using next = new Replicated(await startService(grounds.replicatedBy(places)));
     next.service.keys = keys;
     expect((await clientOf(next.service).get(`/v1/endpoints/${endpointId}`)).status).toBe(200);
     expect(next.service.output()).toContain("is silent: this one goes on in its place");
@@ -200,13 +169,13 @@ describe("a second writer", () => {
     await expect(old.service.restart()).rejects.toThrow(/after the database of this directory was/);
     expect(await next.service.stop()).toBe(0);
     await expect(old.service.restart()).rejects.toThrow(/after the database of this directory was/);
-    await restoreFrom(places, next.service);
+    await grounds.restoreFrom(places, next.service);
     expect(checkIntegrity(places)).toEqual({ integrity_check: "ok" });
   }, 120_000);
 
   test("that starts while the replica cannot be asked is found out later, and uploads nothing from then on", async () => {
-    const places = makePlaces();
-    await using replicated = await startReplicated(places);
+    const places = grounds.inFolder();
+    await using replicated = await grounds.startReplicated(places);
     const { service } = replicated;
     // As if another had begun to write: its mark, and more starts than this one has seen.
     const mark = JSON.parse(readFileSync(join(places.replica, MARK_FILE), "utf8")) as { start: number };
@@ -226,8 +195,8 @@ describe("a second writer", () => {
 });
 
 test("a service that stood still while another one took over uploads nothing, nor does its Litestream", async () => {
-  const places = makePlaces();
-  await using replicated = await startReplicated(places);
+  const places = grounds.inFolder();
+  await using replicated = await grounds.startReplicated(places);
   const { service } = replicated;
   await replicateNow(service);
   const goOn = replicated.freeze();
@@ -253,9 +222,8 @@ test("a service that stood still while another one took over uploads nothing, no
 
 describe("a replica in a bucket", () => {
   test("is marked there, refuses a second writer, and is taken over where the first has ended", async () => {
-    await using bucket = await Bucket.start();
-    const places = bucket.places(home);
-    const inBucket = replicatedBy(places);
+    const places = grounds.inBucket();
+    const inBucket = grounds.replicatedBy(places);
     await using first = new Replicated(await startService(inBucket));
     const { keys } = first.service;
     expect(await gauge(first.service, "sealpost_replica_marked")).toBe(1);
@@ -276,13 +244,13 @@ describe("the page on operating", () => {
   test("gives commands that try what there is, and restore what there was", async () => {
     const page = readBlocks(operating).filter(({ info }) => info === "in a terminal");
     expect(page.length).toBe(2);
-    const bin = mkdtempSync(join(home, "bin-"));
+    const bin = mkdtempSync(join(grounds.home, "bin-"));
     const main = join(import.meta.dir, "../../src/main.ts");
     writeFileSync(join(bin, "sealpost"), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, {
       mode: 0o755,
     });
-    const places = makePlaces();
-    await using replicated = await startReplicated(places);
+    const places = grounds.inFolder();
+    await using replicated = await grounds.startReplicated(places);
     const { service } = replicated;
     await addEndpoint(service, "http://127.0.0.1:9/");
     await replicateNow(service);
@@ -292,7 +260,7 @@ describe("the page on operating", () => {
     await addEndpoint(service, "http://127.0.0.1:10/");
     expect(await service.stop()).toBe(0);
     const env = {
-      PATH: `${bin}:${dirname(litestream)}:${process.env["PATH"]}`,
+      PATH: `${bin}:${dirname(grounds.litestream)}:${process.env["PATH"]}`,
       SEALPOST_SECRET_KEY: SECRET_KEY,
       LITESTREAM_REPLICA_URL: `file://${places.replica}`,
       SEALPOST_DATA_DIR: service.dataDir,
@@ -312,9 +280,9 @@ describe("a replica that is meant and not made", () => {
   const unset = ["env", "-u", "SEALPOST_DATA_DIR"];
 
   test("stops the start: Litestream above, and another path below", async () => {
-    const places = makePlaces();
-    const options = replicatedBy(places);
-    const command = [...unset, ...replicateCommand(litestream)];
+    const places = grounds.inFolder();
+    const options = grounds.replicatedBy(places);
+    const command = [...unset, ...replicateCommand(grounds.litestream)];
     const { exitCode, output } = await runService({ ...options, command });
     expect(exitCode).toBe(1);
     expect(output).toContain("Litestream runs above this process");
@@ -323,7 +291,7 @@ describe("a replica that is meant and not made", () => {
   });
 
   test("stops the start: a replica in the environment, and no Litestream", async () => {
-    const { env = {} } = replicatedBy(makePlaces());
+    const { env = {} } = grounds.replicatedBy(grounds.inFolder());
     const { exitCode, output } = await runService({ env });
     expect(exitCode).toBe(2);
     expect(output).toContain("LITESTREAM_REPLICA_URL is set");
@@ -332,7 +300,7 @@ describe("a replica that is meant and not made", () => {
 
 describe("Litestream", () => {
   test("that is killed alone is seen in /readyz and the metrics", async () => {
-    await using replicated = await startReplicated(makePlaces());
+    await using replicated = await grounds.startReplicated(grounds.inFolder());
     const { service } = replicated;
     expect(await gauge(service, "sealpost_replica_up")).toBe(1);
     const children = replicated.killLitestream();

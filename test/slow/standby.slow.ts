@@ -4,27 +4,20 @@
  * the first one, and nothing that was acknowledged is lost. On a machine that has no Litestream yet, building
  * it takes most of the time.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { LEASE_FILE } from "../../src/replica/lease.ts";
+import { LEASE_FILE, SILENCE_MS } from "../../src/replica/lease.ts";
 import page from "../../src/docs/pair.md" with { type: "text" };
 import { audit } from "../durability/audit.ts";
 import { Cable } from "../durability/cable.ts";
 import { settleBooks } from "../durability/books.ts";
-import {
-  Bucket,
-  gauge,
-  makePlaces,
-  type Places,
-  replicatedBy,
-  startReplicated,
-} from "../durability/machine.ts";
+import { Grounds } from "../durability/grounds.ts";
+import { gauge, type Places } from "../durability/machine.ts";
 import { Machine, pairedEnv, Router, standbyCommand } from "../durability/pair.ts";
 import { Publishers } from "../durability/publishers.ts";
 import { addEndpoint, clientOf, prepareLoad } from "../durability/setup.ts";
-import { buildLitestream, CONFIG } from "../kit/litestream.ts";
+import { CONFIG } from "../kit/litestream.ts";
 import { type Recorder, startRecorder } from "../kit/recorder.ts";
 import { freePorts } from "../kit/real-server.ts";
 import { runService, startService } from "../kit/service.ts";
@@ -33,19 +26,7 @@ import { readBlocks } from "../readme/blocks.ts";
 const REPLICA = { SEALPOST_DURABILITY: "replica" };
 const LOSSES = 2;
 
-let litestream = "";
-let bucket: Bucket;
-const home = mkdtempSync(join(tmpdir(), "sealpost-pair-"));
-
-beforeAll(async () => {
-  litestream = await buildLitestream();
-  bucket = await Bucket.start();
-}, 500_000);
-
-afterAll(async () => {
-  await bucket[Symbol.asyncDispose]();
-  rmSync(home, { recursive: true, force: true });
-});
+const grounds = new Grounds("pair");
 
 interface Pair extends AsyncDisposable {
   primary: Machine;
@@ -58,9 +39,9 @@ async function startPair(
   ofPrimary: Pick<Places, "env">,
   ofStandby = ofPrimary,
 ): Promise<Pair> {
-  const primary = new Machine({ ...pairedEnv(litestream, ofPrimary), ...settings });
+  const primary = new Machine({ ...pairedEnv(grounds.litestream, ofPrimary), ...settings });
   await primary.ready();
-  const standby = new Machine({ ...pairedEnv(litestream, ofStandby), ...settings });
+  const standby = new Machine({ ...pairedEnv(grounds.litestream, ofStandby), ...settings });
   await standby.follows();
   standby.service.keys = primary.service.keys;
   const end = async () => {
@@ -101,14 +82,7 @@ async function load({ primary, standby }: Pair): Promise<Loaded> {
 }
 
 describe("a primary that is killed", () => {
-  const kinds: [string, () => Places][] = [
-    ["a folder", () => makePlaces(home)],
-    ["a bucket", () => bucket.places(home)],
-  ];
-  const losses = kinds.flatMap(([kind, make]) =>
-    Array.from({ length: LOSSES }, (_, nth) => [nth + 1, kind, make] as const),
-  );
-  test.each(losses)(
+  test.each(grounds.kinds(LOSSES))(
     "has a successor that lost nothing of what was acknowledged, %i, by a replica in %s",
     async (_, __, make) => {
       await using pair = await startPair(REPLICA, make());
@@ -125,7 +99,7 @@ describe("a primary that is killed", () => {
   );
 
   test("and comes back within the lease goes on with its own disk: nothing is lost with the disk alone", async () => {
-    await using pair = await startPair({}, makePlaces(home));
+    await using pair = await startPair({}, grounds.inFolder());
     await using loaded = await load(pair);
     await pair.primary.lose();
     await pair.primary.service.restart();
@@ -135,7 +109,7 @@ describe("a primary that is killed", () => {
   }, 90_000);
 
   test("comes back as the standby; its database stays aside, and it takes over in its turn", async () => {
-    await using pair = await startPair({}, bucket.places(home));
+    await using pair = await startPair({}, grounds.inBucket());
     const { primary, standby } = pair;
     await addEndpoint(primary.service, "http://127.0.0.1:9/");
     await primary.lose();
@@ -152,9 +126,71 @@ describe("a primary that is killed", () => {
   }, 90_000);
 });
 
+describe("a copy of a data directory", () => {
+  /** A machine with a copy of what the other one has on its disk. */
+  function copyOf({ service }: Machine, places: Places): Machine {
+    const copy = mkdtempSync(join(home, "copy-"));
+    cpSync(service.dataDir, copy, { recursive: true, preserveTimestamps: true });
+    const machine = new Machine({ ...pairedEnv(litestream, places), SEALPOST_DATA_DIR: copy });
+    machine.service.keys = service.keys;
+    return machine;
+  }
+
+  const publish = async ({ service }: Machine, externalId: string) => {
+    const event = { type: "order.paid", data: {}, external_id: externalId };
+    return clientOf(service).post("/v1/events", event);
+  };
+
+  test("that is made of a living primary follows it, and takes over as any other", async () => {
+    const places = makePlaces(home);
+    await using primary = new Machine({ ...pairedEnv(litestream, places), ...REPLICA });
+    await primary.ready();
+    await using copy = copyOf(primary, places);
+    await copy.follows();
+    expect((await publish(primary, "in_1")).status).toBe(202);
+    expect(await gauge(primary.service, "sealpost_replica_generation")).toBe(1);
+    await primary.lose();
+    await copy.ready();
+    expect(await gauge(copy.service, "sealpost_replica_generation")).toBe(2);
+    expect((await publish(copy, "in_1")).json).toMatchObject({ duplicate: true });
+  }, 90_000);
+
+  test("that is made of one at rest, and the first: one of them is the primary, and stays it", async () => {
+    const places = makePlaces(home);
+    await using first = new Machine(pairedEnv(litestream, places));
+    await first.ready();
+    expect(await first.service.stop()).toBe(0);
+    await using copy = copyOf(first, places);
+    first.service.relaunch();
+    const machines = [first, copy];
+    const isFirst = await Promise.race([first.ready().then(() => true), copy.ready().then(() => false)]);
+    const [primary, other] = isFirst ? machines : machines.toReversed();
+    if (!primary || !other) throw new Error("there are two");
+    await other.follows();
+    const generation = await gauge(primary.service, "sealpost_replica_generation");
+    await Bun.sleep(SILENCE_MS + 1000);
+    await other.follows();
+    expect(await gauge(primary.service, "sealpost_replica_generation")).toBe(generation);
+  }, 90_000);
+
+  test("that is all there is goes on with its own disk once nobody else can have the lease", async () => {
+    const places = makePlaces(home);
+    await using lost = new Machine(pairedEnv(litestream, places));
+    await lost.ready();
+    await Bun.sleep(1500);
+    expect((await publish(lost, "in_1")).status).toBe(202);
+    await lost.lose();
+    await using copy = copyOf(lost, places);
+    rmSync(lost.service.dataDir, { recursive: true });
+    await copy.ready();
+    expect(await gauge(copy.service, "sealpost_replica_generation")).toBe(2);
+    expect((await publish(copy, "in_1")).json).toMatchObject({ duplicate: true });
+  }, 90_000);
+});
+
 describe("a primary that is told to end", () => {
   test("hands over under load at once, and loses nothing with the disk alone", async () => {
-    await using pair = await startPair({}, bucket.places(home));
+    await using pair = await startPair({}, grounds.inBucket());
     await using loaded = await load(pair);
     const stoppedAt = Date.now();
     expect(await pair.primary.service.stop()).toBe(0);
@@ -168,13 +204,13 @@ describe("a primary that is told to end", () => {
 
 /** The same replica, reached by the cable. */
 function through(cable: Cable, { env }: Places): Pick<Places, "env"> {
-  const url = (env["LITESTREAM_REPLICA_URL"] ?? "").replace(String(bucket.port), String(cable.port));
+  const url = (env["LITESTREAM_REPLICA_URL"] ?? "").replace(String(grounds.bucket.port), String(cable.port));
   return { env: { ...env, LITESTREAM_REPLICA_URL: url } };
 }
 
 describe("a primary that does not know that it has a successor", () => {
   test("as its host halted it: what it wrote and sends does not count, and it ends", async () => {
-    await using pair = await startPair(REPLICA, bucket.places(home));
+    await using pair = await startPair(REPLICA, grounds.inBucket());
     await using loaded = await load(pair);
     const { primary, standby } = pair;
     const goOn = primary.freeze();
@@ -189,8 +225,8 @@ describe("a primary that does not know that it has a successor", () => {
   }, 90_000);
 
   test("as its network is cut: it answers and sends nothing until it knows, and ends", async () => {
-    const places = bucket.places(home);
-    await using cable = await Cable.to(bucket.port);
+    const places = grounds.inBucket();
+    await using cable = await Cable.to(grounds.bucket.port);
     await using pair = await startPair({}, through(cable, places), places);
     await using loaded = await load(pair);
     const { primary, standby } = pair;
@@ -214,9 +250,9 @@ describe("a primary that does not know that it has a successor", () => {
   }, 90_000);
 
   test("a lease that nobody took is renewed again, and all goes on", async () => {
-    const places = bucket.places(home);
-    await using cable = await Cable.to(bucket.port);
-    await using primary = new Machine(pairedEnv(litestream, through(cable, places)));
+    const places = grounds.inBucket();
+    await using cable = await Cable.to(grounds.bucket.port);
+    await using primary = new Machine(pairedEnv(grounds.litestream, through(cable, places)));
     await primary.ready();
     cable.cut();
     while ((await fetch(`${primary.url}/readyz`)).ok) await Bun.sleep(50);
@@ -233,14 +269,14 @@ describe("what is refused at a start, with exit code 2 and the reason", () => {
     settings: Record<string, string | undefined>,
     command = standbyCommand(),
   ): Promise<string> {
-    const env = { ...pairedEnv(litestream, places), ...settings };
+    const env = { ...pairedEnv(grounds.litestream, places), ...settings };
     const given = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined);
     const { exitCode, output } = await runService({ command, env: Object.fromEntries(given) });
     return `${exitCode} ${output}`;
   }
 
   test("settings by which there can be no pair", async () => {
-    const places = makePlaces(home);
+    const places = grounds.inFolder();
     expect(await refusal(places, { SEALPOST_SECRET_KEY: undefined })).toMatch(
       /^2 [^]*SEALPOST_SECRET_KEY must be set/,
     );
@@ -267,14 +303,14 @@ describe("what is refused at a start, with exit code 2 and the reason", () => {
       },
     });
     const url = `s3://bucket/path?endpoint=http://127.0.0.1:${simple.port}`;
-    const { env } = bucket.places(home);
+    const { env } = grounds.inBucket();
     const text = await refusal({ env: { ...env, LITESTREAM_REPLICA_URL: url } }, {});
     expect(text).toMatch(/^2 [^]*without conditional writes/);
   }, 60_000);
 
   test("a standby that could not go on: another key, another schema, another installation; half a pair", async () => {
-    const places = makePlaces(home);
-    await using primary = new Machine(pairedEnv(litestream, places));
+    const places = grounds.inFolder();
+    await using primary = new Machine(pairedEnv(grounds.litestream, places));
     await primary.ready();
     const otherKey = Buffer.alloc(32, "other").toString("base64");
     expect(await refusal(places, { SEALPOST_SECRET_KEY: otherKey })).toMatch(
@@ -286,7 +322,7 @@ describe("what is refused at a start, with exit code 2 and the reason", () => {
     const others = { SEALPOST_DATA_DIR: alone.dataDir };
     expect(await refusal(places, others)).toMatch(/^2 [^]*another installation/);
 
-    const { command } = replicatedBy(litestream, places);
+    const { command } = grounds.replicatedBy(places);
     expect(await refusal(places, {}, command)).toMatch(/start with sealpost standby/);
     const own = `${places.env["LITESTREAM_REPLICA_URL"]}/generations/00000001`;
     expect(await refusal(places, { LITESTREAM_REPLICA_URL: own }, command)).toMatch(/generation of its own/);
@@ -295,11 +331,11 @@ describe("what is refused at a start, with exit code 2 and the reason", () => {
 });
 
 test("a copy that a killed standby has left is not taken for another generation's", async () => {
-  const places = bucket.places(home);
+  const places = grounds.inBucket();
   await using pair = await startPair({}, places);
   const { primary, standby } = pair;
   await standby.service.kill9();
-  await using third = new Machine(pairedEnv(litestream, places));
+  await using third = new Machine(pairedEnv(grounds.litestream, places));
   await third.follows();
   await primary.lose();
   await third.ready();
@@ -313,26 +349,26 @@ test("a copy that a killed standby has left is not taken for another generation'
 }, 90_000);
 
 test("a lease that is gone is nobody's: no machine begins over what there is", async () => {
-  const places = bucket.places(home);
+  const places = grounds.inBucket();
   await using pair = await startPair({}, places);
   const { primary, standby } = pair;
-  await bucket.remove(`${places.restored.slice(home.length + 1)}/${LEASE_FILE}`);
+  await grounds.bucket.remove(`${places.path}/${LEASE_FILE}`);
   for (const machine of [primary, standby]) await machine.service.exit();
   expect(primary.service.output()).toContain("The lease is lost: it is gone");
   const { exitCode, output } = await runService({
     command: standbyCommand(),
-    env: pairedEnv(litestream, places),
+    env: pairedEnv(grounds.litestream, places),
   });
   expect(output).toContain("is gone, and generations are there");
   expect(exitCode).toBe(2);
 }, 60_000);
 
 test("a service that ran alone becomes the primary of a pair, with its database", async () => {
-  const places = bucket.places(home);
-  await using alone = await startReplicated(litestream, places);
+  const places = grounds.inBucket();
+  await using alone = await grounds.startReplicated(places);
   const made = await addEndpoint(alone.service, "http://127.0.0.1:9/");
   expect(await alone.service.stop()).toBe(0);
-  const env = pairedEnv(litestream, places);
+  const env = pairedEnv(grounds.litestream, places);
   await using primary = new Machine({ ...env, SEALPOST_DATA_DIR: alone.service.dataDir });
   await primary.ready();
   await using standby = new Machine(env);
@@ -348,7 +384,7 @@ test("the page of a pair does what it says, typed from its first line to its las
   const typed = readBlocks(page).filter(({ info }) => info === "in a terminal");
   expect(typed.length).toBeGreaterThan(3);
   const [first = 0, second = 0] = await freePorts(2);
-  const folder = mkdtempSync(join(home, "page-"));
+  const folder = mkdtempSync(join(grounds.home, "page-"));
   const script = typed
     .map(({ text }) => text)
     .join("")
@@ -357,7 +393,7 @@ test("the page of a pair does what it says, typed from its first line to its las
     .replaceAll("$PWD/litestream.yml", CONFIG)
     .replaceAll("8082", String(first))
     .replaceAll("8083", String(second));
-  const { PATH = "" } = pairedEnv(litestream, { env: {} });
+  const { PATH = "" } = pairedEnv(grounds.litestream, { env: {} });
   const env = { PATH, HOME: process.env["HOME"] ?? "", SEALPOST_HOST: "127.0.0.1" };
   const end = "kill $(cat pair/*.pid); wait";
   const shell = Bun.spawn(["bash", "-c", `set -u\n${script}\n${end}`], { cwd: folder, env, stdout: "pipe" });
