@@ -7,8 +7,12 @@ import type { Objects } from "./objects.ts";
 export interface Lease {
   /** Which database; null until its first start has made it. */
   installation: string | null;
-  /** Which data directory. */
+  /** Which data directory; a copy of it has the same. */
   writer: string;
+  /** Where that directory is, as a copy of it is elsewhere (`placeOf`); null where that cannot be told. */
+  place: string | null;
+  /** Of one run of `sealpost standby` and the service that it becomes: nobody else writes this. */
+  holder: string;
   /** For people. */
   host: string;
   /** Whose path is written to: each writer takes the next. */
@@ -186,9 +190,10 @@ export class HeldLease {
   async #write(change: Partial<Lease>): Promise<boolean> {
     if (this.#isLost) return false;
     const { monotonic, now } = this.parts;
-    const renewals = this.#lease.renewals + 1;
     const [at, wall] = [monotonic(), now()];
-    const next: Lease = { ...this.#lease, ...change, renewals, at: new Date(wall).toISOString() };
+    // Also of a write that fails: it may come through all the same, and no two are the same.
+    this.note({ renewals: this.#lease.renewals + 1 });
+    const next: Lease = { ...this.#lease, ...change, at: new Date(wall).toISOString() };
     const tag = await this.objects.replace(LEASE_FILE, JSON.stringify(next), this.#tag);
     if (tag === null) return this.#explain(change);
     this.#tag = tag;
@@ -201,33 +206,36 @@ export class HeldLease {
 
   /** An earlier write of our own may have come through without its answer: then its tag is ours. */
   async #explain(change: Partial<Lease>): Promise<boolean> {
-    const found = await findLease(this.objects);
-    const { writer, generation } = this.#lease;
-    if (found !== null && found.lease.writer === writer && found.lease.generation === generation) {
+    const found = await this.objects.read(LEASE_FILE);
+    const lease = found && readLease(found.text);
+    if (found !== null && lease?.holder === this.#lease.holder) {
       this.#tag = found.tag;
-      this.#lease = found.lease;
+      this.#lease = { ...lease, renewals: this.#lease.renewals };
       return this.#write(change);
     }
     this.#isLost = true;
     this.#forfeit();
-    const by = found === null ? "gone" : describeLease(found.lease);
+    const by = found === null ? "gone" : lease === null ? "no lease any more" : describeLease(lease);
     this.parts.onLost(new StartError(`The lease is lost: it is ${by}.`));
     return false;
   }
 }
 
+/** In the environment of what `sealpost standby` becomes: the holder of the lease that it took. */
+export const HOLDER_VARIABLE = "LEASE_HOLDER";
+
 /**
- * The lease under which a generation is written by this data directory. Throws SettingsError where it is
- * somebody else's, or of another generation.
+ * The lease under which a generation is written by what this process was before. Throws SettingsError where
+ * it is somebody else's, or of another generation.
  */
 export async function adoptLease(
   objects: Objects,
-  own: { writer: string; generation: number },
+  own: { holder: string; generation: number },
   parts: HolderParts,
 ): Promise<HeldLease> {
   const found = await findLease(objects);
   const { lease } = found ?? { lease: null };
-  if (found === null || lease?.writer !== own.writer || lease.generation !== own.generation)
+  if (found === null || lease?.holder !== own.holder || lease.generation !== own.generation)
     throw new SettingsError([
       `LITESTREAM_REPLICA_URL is that of generation ${own.generation}, and the lease is ${lease === null ? "not there" : describeLease(lease)}: start with sealpost standby, which gives it a generation of its own`,
     ]);
@@ -251,39 +259,45 @@ export type Role =
   /** The last writer is gone: what it replicated is restored here. */
   | "take"
   /** Somebody else writes. */
-  | "follow";
+  | "follow"
+  /** Whoever has the lease may be gone with an earlier start of this machine, or be a copy that lives. */
+  | "wait";
+
+/** What is seen of a lease: it changes; it has not yet; it has not for so long that nobody can have it. */
+export type Sight = "changing" | "still" | "silent";
 
 /** The database of a data directory. */
 export interface OwnDatabase {
   writer: string;
+  /** See Lease. */
+  place: string | null;
   /** Its generation; null where there is none. */
   held: number | null;
   start: number;
   beat: number;
 }
 
-/** `isSilent`: the lease has not changed for so long that its holder cannot have it any more. */
-export function roleOf(
-  lease: Pick<Lease, "installation" | "writer" | "generation" | "from" | "ended" | "start" | "beat"> | null,
-  own: OwnDatabase,
-  isSilent: boolean,
-): Role {
+type Known = Pick<
+  Lease,
+  "installation" | "writer" | "place" | "generation" | "from" | "ended" | "start" | "beat"
+>;
+
+/** By whoever has the data directory locked: whatever ran in it, at this place, is gone. */
+export function roleOf(lease: Known | null, own: OwnDatabase, sight: Sight): Role {
   if (lease === null) return "begin";
-  if (lease.writer !== own.writer) return lease.ended || isSilent ? "take" : "follow";
-  return hasNewest(lease, own) ? "resume" : "take";
+  const isOver = isGivenUp(lease, own) || sight === "silent";
+  const isOurs = lease.writer === own.writer;
+  if (!isOver) return isOurs && sight === "still" ? "wait" : "follow";
+  return isOurs && hasNewest(lease, own) ? "resume" : "take";
+}
+
+/** True where nobody holds it for certain, so that its path may be gone on with. */
+export function isGivenUp(lease: Pick<Lease, "ended" | "place">, own: Pick<OwnDatabase, "place">): boolean {
+  return lease.ended || (own.place !== null && lease.place === own.place);
 }
 
 /** Of a lease that is this directory's: its last start may have ended anywhere. */
-function hasNewest(
-  {
-    installation,
-    generation,
-    from,
-    start,
-    beat,
-  }: Pick<Lease, "installation" | "generation" | "from" | "start" | "beat">,
-  own: OwnDatabase,
-): boolean {
+function hasNewest({ installation, generation, from, start, beat }: Known, own: OwnDatabase): boolean {
   // The very first start, which has not made the database yet.
   if (installation === null && from === null) return true;
   // Of `from`: the take-over ended before anything was restored. An older copy of the disk has seen less.

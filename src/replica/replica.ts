@@ -1,5 +1,3 @@
-import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { limit } from "../core/limits.ts";
@@ -7,12 +5,19 @@ import { SettingsError, StartError } from "../platform/start-error.ts";
 import { Copies } from "./copies.ts";
 import { findLitestream, isUnderLitestream, Litestream, LitestreamGone } from "./litestream.ts";
 import { splitGeneration } from "./generations.ts";
-import { adoptLease, describeLease, findLease, type HeldLease, type HolderParts } from "./lease.ts";
+import {
+  adoptLease,
+  describeLease,
+  findLease,
+  type HeldLease,
+  HOLDER_VARIABLE,
+  type HolderParts,
+} from "./lease.ts";
 import { judge, type Mark, MARK_FILE, MARK_SILENCE_MS, type Own, readMark } from "./mark.ts";
 import { type Objects, openObjects } from "./objects.ts";
 import { type Failure, Uploads } from "./uploads.ts";
+import { writerOf } from "./writer.ts";
 
-const WRITER_FILE = "writer.id";
 /**
  * How often Litestream is asked to bring everything to the replica: litestream.yml leaves that to
  * the service.
@@ -471,13 +476,6 @@ function refusal(because: string): StartError {
   );
 }
 
-/** Of the data directory: it is not in the replica, so a restored database is another writer. */
-export function writerOf(dir: string): string {
-  const path = join(dir, WRITER_FILE);
-  if (!existsSync(path)) writeFileSync(path, randomBytes(16).toString("hex"), { mode: 0o600 });
-  return readFileSync(path, "utf8");
-}
-
 /**
  * The replica that is meant; null where none is. Throws SettingsError where one is meant and none is made:
  * Litestream above this process, or its setting in the environment, and nobody who replicates the database of
@@ -493,7 +491,7 @@ export async function findReplica(
   const url = env["LITESTREAM_REPLICA_URL"] ?? "";
   const found = await findLitestream(path);
   if (found instanceof Litestream) {
-    const lease = await findOwnLease(url, env, dir, holder);
+    const lease = await findOwnLease(url, env, holder);
     return new Replica(found, openObjects(url, env), dir, lease);
   }
   const isUnder = isUnderLitestream();
@@ -515,14 +513,13 @@ export async function findReplica(
 async function findOwnLease(
   url: string,
   env: Readonly<Record<string, string | undefined>>,
-  dir: string,
-  holder: HolderParts,
+  parts: HolderParts,
 ): Promise<HeldLease | null> {
   const split = splitGeneration(url);
   const objects = openObjects(split?.base ?? url, env);
   if (objects === null) return null;
   if (split !== null)
-    return adoptLease(objects, { writer: writerOf(dir), generation: split.generation }, holder);
+    return adoptLease(objects, { holder: env[HOLDER_VARIABLE] ?? "", generation: split.generation }, parts);
   // What cannot be read is told by whoever reads the mark.
   const other = await findLease(objects).catch((error: unknown) => {
     if (error instanceof SettingsError) throw error;

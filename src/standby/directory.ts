@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { writerOf } from "../replica/replica.ts";
+import { placeOf, writerOf } from "../replica/writer.ts";
 import { DATABASE_FILE, hasDatabase, lockDirectory } from "../store/database.ts";
 import { type Installation, readIdentity } from "../store/identity.ts";
 
@@ -36,6 +36,10 @@ export class Directory {
 
   get writer(): string {
     return writerOf(this.path);
+  }
+
+  get place(): string | null {
+    return placeOf(this.path);
   }
 
   /** What the database says of itself. */

@@ -10,9 +10,12 @@ import {
   describeLease,
   findLease,
   HeldLease,
+  HOLDER_VARIABLE,
+  isGivenUp,
   type Lease,
   type Role,
   roleOf,
+  type Sight,
   SILENCE_MS,
   type OwnDatabase,
 } from "../replica/lease.ts";
@@ -60,6 +63,10 @@ export class Standby {
   /** The lease as it was last seen, and since when it has not changed. */
   #seen: Seen | null = null;
   #since = 0;
+  /** It has changed while this machine looked. */
+  #hasChanged = false;
+  /** See Lease. */
+  readonly #holder = randomBytes(16).toString("hex");
   /** Since when the primary is starting; null where it answers. */
   #startingSince: number | null = null;
   /** When the copy was last as far as the lease said; null where there is none. */
@@ -105,7 +112,7 @@ export class Standby {
       while (generation === null) {
         const role = await this.#look();
         if (role === "follow") await this.#follow();
-        else if (role !== null) generation = await this.#become(role);
+        else if (role !== null && role !== "wait") generation = await this.#become(role);
         if (generation === null) await Bun.sleep(LOOK_MS);
       }
       return this.#primary(generation);
@@ -136,21 +143,23 @@ export class Standby {
     const now = performance.now();
     if (seen !== null) this.#requireSame(seen.lease);
     else if (this.#seen !== null) throw new StartError(GONE);
+    if (this.#seen !== null && seen?.text !== this.#seen.text) this.#hasChanged = true;
     if (seen?.text !== this.#seen?.text || this.#since > now) this.#since = now;
     this.#startingSince = seen === null || seen.lease.isOpen ? null : (this.#startingSince ?? now);
     this.#seen = seen;
-    return roleOf(seen?.lease ?? null, this.#own, this.#isSilent(now));
+    return roleOf(seen?.lease ?? null, this.#own, this.#sightAt(now));
   }
 
-  #isSilent(now: number): boolean {
+  #sightAt(now: number): Sight {
     const silenceMs = this.#seen?.tag === null ? MARK_SILENCE_MS : SILENCE_MS;
     const isStuck = this.#startingSince !== null && now - this.#startingSince >= START_MS;
-    return isStuck || now - this.#since >= silenceMs;
+    if (isStuck || now - this.#since >= silenceMs) return "silent";
+    return this.#hasChanged ? "changing" : "still";
   }
 
   get #own(): OwnDatabase {
-    const { writer, generation: held, identity } = this.#directory;
-    return { writer, held, start: identity.start, beat: identity.beat };
+    const { writer, place, generation: held, identity } = this.#directory;
+    return { writer, place, held, start: identity.start, beat: identity.beat };
   }
 
   async #find(): Promise<Seen | null> {
@@ -160,7 +169,7 @@ export class Standby {
     const mark = text === undefined ? null : readMark(text);
     if (text === undefined || mark === null) return null;
     const { installation, writer, host, ended, at, start, beat } = mark;
-    const known = { installation, writer, host, ended, at, start, beat, isOpen: true };
+    const known = { installation, writer, place: null, host, ended, at, start, beat, isOpen: true };
     return { lease: { ...this.#newLease(0, null), ...known }, text, tag: null };
   }
 
@@ -191,6 +200,8 @@ export class Standby {
     return {
       ...this.#directory.identity,
       writer: this.#directory.writer,
+      place: this.#directory.place,
+      holder: this.#holder,
       host: hostname(),
       generation,
       from,
@@ -225,9 +236,8 @@ export class Standby {
 
   #behind(): Behind {
     const { lease } = this.#seen ?? {};
-    if (!lease) return { primary: "not known", transactions: 0, seconds: this.#behindSeconds };
-    const transactions = Math.max(0, lease.txid - this.#follower.position);
-    return { primary: describeLease(lease), transactions, seconds: this.#behindSeconds };
+    const transactions = Math.max(0, (lease?.txid ?? 0) - this.#follower.position);
+    return { transactions, seconds: this.#behindSeconds };
   }
 
   get #behindSeconds(): number | null {
@@ -275,11 +285,12 @@ export class Standby {
     const seen = this.#seen;
     if (seen === null) return this.#newLease(1, this.#directory.hasDatabase ? 0 : null);
     const { lease, tag } = seen;
-    const starting = { ended: false, isOpen: false };
-    if (role === "resume" && tag !== null) return { ...lease, ...starting };
-    const { installation, schema, start, beat } = lease;
+    const { installation, schema, start, beat, generation, from } = lease;
     const kept = { installation, schema, start, beat };
-    return { ...this.#newLease(lease.generation + 1, sourceOf(lease)), ...kept };
+    // Whoever only fell silent may write to its path still.
+    if (role === "resume" && tag !== null && isGivenUp(lease, this.#own))
+      return { ...this.#newLease(generation, from), ...kept, txid: lease.txid };
+    return { ...this.#newLease(generation + 1, sourceOf(lease)), ...kept };
   }
 
   /** What cannot be restored is not taken: its writer may come back with its own disk. */
@@ -318,7 +329,8 @@ export class Standby {
   #primary(generation: number) {
     const service = Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, Bun.main];
     const url = generationUrl(this.#url, generation);
-    const env = { ...this.parts.env, LITESTREAM_REPLICA_URL: url, SEALPOST_DATA_DIR: this.#directory.path };
+    const own = { LITESTREAM_REPLICA_URL: url, SEALPOST_DATA_DIR: this.#directory.path };
+    const env = { ...this.parts.env, ...own, [HOLDER_VARIABLE]: this.#holder };
     const quoted = service.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(" ");
     return { command: [this.#litestream, "replicate", "-exec", quoted], env };
   }

@@ -2,14 +2,13 @@ import { problemAnswer, unavailable } from "../core/errors.ts";
 
 /** How far whoever waits is behind. */
 export interface Behind {
-  /** Who writes, as people read it. */
-  primary: string;
   transactions: number;
   /** Since the copy was last as far as the primary said; null where there is no copy yet. */
   seconds: number | null;
 }
 
 const RETRY_SECONDS = 2;
+const COMMON_HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /**
  * Answers for a standby: it runs, it is not ready, and whoever wants more goes to the primary. Returns what
@@ -22,17 +21,27 @@ export function openWaitingRoom(
   const server = Bun.serve({
     hostname: host,
     port,
+    // Bun's own page of an error shows the source.
+    development: false,
     fetch(request) {
-      if (new URL(request.url).pathname === "/healthz") return Response.json({ status: "ok" });
-      const { primary, transactions, seconds } = behind();
+      const requestId = crypto.randomUUID();
+      const common = { ...COMMON_HEADERS, "x-request-id": requestId };
+      // Of a malformed host nothing can be read.
+      const path = URL.canParse(request.url) ? new URL(request.url).pathname : null;
+      if (path === "/healthz") return Response.json({ status: "ok" }, { headers: common });
+      const { transactions, seconds } = behind();
       const copy =
         seconds === null
           ? "It has no copy yet"
           : `Its copy is ${transactions} transactions and ${seconds} s behind`;
-      const detail = `This is a standby: the primary is ${primary}. ${copy}.`;
-      const members = { behind_transactions: transactions, behind_seconds: seconds };
-      const { body, ...answer } = problemAnswer(unavailable(detail, RETRY_SECONDS), members);
-      return new Response(body, answer);
+      const members = {
+        behind_transactions: transactions,
+        behind_seconds: seconds,
+        request_id: requestId,
+      };
+      const problem = unavailable(`This machine is a standby. ${copy}.`, RETRY_SECONDS);
+      const { body, status, headers } = problemAnswer(problem, members);
+      return new Response(body, { status, headers: { ...common, ...headers } });
     },
   });
   return async () => {

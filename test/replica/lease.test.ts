@@ -49,6 +49,8 @@ class PlayedObjects implements Objects {
 const LEASE: Lease = {
   installation: null,
   writer: "a",
+  place: "here",
+  holder: "run of a",
   host: "host-a",
   generation: 1,
   from: null,
@@ -117,8 +119,11 @@ describe("a lease", () => {
 
   test("that is lost before the service has begun is told, and nothing waits for it", async () => {
     await (await hold()).rest();
-    const adopted = await adoptLease(objects, { writer: "a", generation: 1 }, parts);
-    await objects.write(LEASE_FILE, JSON.stringify({ ...LEASE, writer: "b", host: "host-b", generation: 2 }));
+    const adopted = await adoptLease(objects, { holder: "run of a", generation: 1 }, parts);
+    await objects.write(
+      LEASE_FILE,
+      JSON.stringify({ ...LEASE, writer: "b", holder: "run of b", host: "host-b", generation: 2 }),
+    );
     await adopted.begin({ installation: "db", start: 2, beat: 2 });
     expect(lost.join()).toContain("host-b");
   });
@@ -139,7 +144,7 @@ describe("a lease", () => {
     const held = await hold();
     const other = new HeldLease(
       objects,
-      { ...LEASE, writer: "b", host: "host-b", generation: 2 },
+      { ...LEASE, writer: "b", holder: "run of b", host: "host-b", generation: 2 },
       objects.stored.get(LEASE_FILE)?.tag ?? null,
       parts,
     );
@@ -154,7 +159,7 @@ describe("a lease", () => {
   test("of two that want it one has it, and each generation is taken once", async () => {
     const seen = objects.stored.get(LEASE_FILE)?.tag ?? null;
     const wants = ["b", "c", "d"].map(
-      (writer) => new HeldLease(objects, { ...LEASE, writer, generation: 2 }, seen, parts),
+      (holder) => new HeldLease(objects, { ...LEASE, holder, generation: 2 }, seen, parts),
     );
     const got = await Promise.all(wants.map((want) => want.change()));
     expect(got.filter(Boolean)).toHaveLength(1);
@@ -168,6 +173,20 @@ describe("a lease", () => {
     expect(held.isHeld).toBe(false);
   });
 
+  test("of another run of the same directory, or of a copy of it, is not its own", async () => {
+    const held = await hold();
+    await objects.write(LEASE_FILE, JSON.stringify({ ...LEASE, holder: "run of a copy" }));
+    expect(await held.change()).toBe(false);
+    expect([held.isHeld, lost.length]).toEqual([false, 1]);
+  });
+
+  test("that is no lease any more is lost", async () => {
+    const held = await hold();
+    await objects.write(LEASE_FILE, "garbage");
+    expect(await held.change()).toBe(false);
+    expect(lost.join()).toContain("no lease any more");
+  });
+
   test("that is gone from the store is lost", async () => {
     const held = await hold();
     await objects.remove(LEASE_FILE);
@@ -175,17 +194,17 @@ describe("a lease", () => {
     expect(lost.join()).toContain("it is gone");
   });
 
-  test("is adopted by the directory and for the generation that it names, and by no other", async () => {
+  test("is adopted by the run and for the generation that it names, and by no other", async () => {
     await (await hold()).rest();
-    const adopt = (writer: string, generation: number) =>
-      adoptLease(objects, { writer, generation }, parts).catch(String);
-    expect(await adopt("b", 1)).toContain("start with sealpost standby");
-    expect(await adopt("a", 2)).toContain("start with sealpost standby");
-    const adopted = await adopt("a", 1);
+    const adopt = (holder: string, generation: number) =>
+      adoptLease(objects, { holder, generation }, parts).catch(String);
+    expect(await adopt("run of b", 1)).toContain("start with sealpost standby");
+    expect(await adopt("run of a", 2)).toContain("start with sealpost standby");
+    const adopted = await adopt("run of a", 1);
     expect(adopted).toBeInstanceOf(HeldLease);
     await (adopted as HeldLease).rest();
     await objects.remove(LEASE_FILE);
-    expect(await adopt("a", 1)).toContain("not there");
+    expect(await adopt("run of a", 1)).toContain("not there");
   });
 
   test("what is none is none, and nobody goes on beside it", async () => {
@@ -197,62 +216,74 @@ describe("a lease", () => {
 });
 
 describe("whoever starts, or waits", () => {
-  const own = { writer: "a", held: 3, start: 5, beat: 50 };
+  const own = { writer: "a", place: "here", held: 3, start: 5, beat: 50 };
   const ours = {
     installation: "db",
     writer: "a",
+    place: "here",
     generation: 3,
     from: null,
     ended: false,
     start: 5,
     beat: 50,
   };
-  const theirs = { ...ours, writer: "b" };
+  const theirs = { ...ours, writer: "b", place: "there" };
+  /** Of a copy of this directory, or of this one before its machine started anew. */
+  const copys = { ...ours, place: "elsewhere" };
+  const placeless = { ...own, place: null };
   const cases: [what: string, role: string, ...Parameters<typeof roleOf>][] = [
-    ["where there is no lease begins", "begin", null, own, false],
-    ["with the lease and its database goes on", "resume", ours, own, false],
-    ["also where it has ended", "resume", { ...ours, ended: true }, own, false],
-    ["also where it has written more than the replica has", "resume", ours, { ...own, beat: 51 }, false],
+    ["where there is no lease begins", "begin", null, own, "still"],
+    ["with the lease and its database goes on", "resume", ours, own, "still"],
+    ["also where it has ended", "resume", { ...ours, ended: true }, own, "still"],
+    ["also where it has written more than the replica has", "resume", ours, { ...own, beat: 51 }, "still"],
     [
       "with the lease and a database of an earlier generation restores",
       "take",
       ours,
       { ...own, held: 2 },
-      false,
+      "still",
     ],
-    ["with the lease and no database restores", "take", ours, { ...own, held: null }, false],
+    ["with the lease and no database restores", "take", ours, { ...own, held: null }, "still"],
     [
       "with an older copy of the disk, of an earlier start, restores",
       "take",
       ours,
       { ...own, start: 4 },
-      false,
+      "still",
     ],
-    ["… of an earlier beat", "take", ours, { ...own, beat: 49 }, false],
+    ["… of an earlier beat", "take", ours, { ...own, beat: 49 }, "still"],
     [
       "whose very first start was cut off begins again",
       "resume",
       { ...ours, installation: null },
       { ...own, held: null },
-      false,
+      "still",
     ],
     [
       "that was to go on from its own earlier database, and was cut off, does",
       "resume",
       { ...ours, from: 0 },
       { ...own, held: 0 },
-      false,
+      "still",
     ],
     [
       "that was to restore, and was cut off, restores",
       "take",
       { ...ours, from: 2 },
       { ...own, held: null },
-      false,
+      "still",
     ],
-    ["beside another one follows", "follow", theirs, own, false],
-    ["takes the lease of one that is silent", "take", theirs, own, true],
-    ["takes it at once where it was given up", "take", { ...theirs, ended: true }, own, false],
+    ["beside another one follows", "follow", theirs, own, "still"],
+    ["takes the lease of one that is silent", "take", theirs, own, "silent"],
+    ["that has seen it change follows", "follow", theirs, own, "changing"],
+    ["with a copy of the directory that has the lease waits", "wait", copys, own, "still"],
+    ["… and follows it where it lives", "follow", copys, own, "changing"],
+    ["… and goes on in its place where it is silent", "resume", copys, own, "silent"],
+    ["… or has given it up", "resume", { ...copys, ended: true }, own, "still"],
+    ["… with a database of an earlier generation restores", "take", copys, { ...own, held: 2 }, "silent"],
+    ["with a copy and no database waits too", "wait", copys, { ...own, held: null }, "still"],
+    ["waits where no place can be told", "wait", { ...ours, place: null }, placeless, "still"],
+    ["takes it at once where it was given up", "take", { ...theirs, ended: true }, own, "still"],
   ];
   for (const [what, role, ...given] of cases)
     test(what, () => {

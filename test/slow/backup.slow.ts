@@ -3,34 +3,20 @@
  * `sealpost restore` and `sealpost backup verify` with replicas of the real Litestream. On a machine that has
  * no Litestream yet, building it takes most of the time.
  */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import {
-  Bucket,
-  gauge,
-  makePlaces,
-  type Places,
-  SECRET_KEY,
-  startReplicated,
-} from "../durability/machine.ts";
+import { Grounds } from "../durability/grounds.ts";
+import { gauge, type Places, SERVICE_ENV } from "../durability/machine.ts";
 import { Machine, pairedEnv } from "../durability/pair.ts";
 import { addEndpoint, clientOf } from "../durability/setup.ts";
-import { buildLitestream, type Replicated } from "../kit/litestream.ts";
+import type { Replicated } from "../kit/litestream.ts";
 import { type Service, startService } from "../kit/service.ts";
 
 const MAIN = join(import.meta.dir, "../../src/main.ts");
 const NOBODY_URL = "http://127.0.0.1:9/";
 
-let litestream = "";
-const home = mkdtempSync(join(tmpdir(), "sealpost-backup-"));
-
-beforeAll(async () => {
-  litestream = await buildLitestream();
-}, 500_000);
-
-afterAll(() => rmSync(home, { recursive: true, force: true }));
+const grounds = new Grounds("backup");
 
 /** What a command ended with; `found`: its JSON, where it printed any. */
 interface Ended {
@@ -50,8 +36,8 @@ async function sealpost(
 ): Promise<Ended> {
   const child = Bun.spawn([process.execPath, MAIN, ...words], {
     env: {
-      PATH: `${dirname(litestream)}:${process.env["PATH"] ?? ""}`,
-      SEALPOST_SECRET_KEY: SECRET_KEY,
+      PATH: `${dirname(grounds.litestream)}:${process.env["PATH"] ?? ""}`,
+      SEALPOST_SECRET_KEY: SERVICE_ENV.SEALPOST_SECRET_KEY,
       SEALPOST_DATA_DIR: dir,
       TMPDIR: freshFolder("tmp"),
       ...places.env,
@@ -74,12 +60,12 @@ const restore = (places: Pick<Places, "env">, dir: string, ...words: string[]) =
   sealpost(["restore", "--json", ...words], places, dir);
 
 function freshFolder(name: string): string {
-  return mkdtempSync(join(home, `${name}-`));
+  return mkdtempSync(join(grounds.home, `${name}-`));
 }
 
 /** A service under Litestream with an endpoint, all of it in the replica. */
 async function startWithEndpoint(places: Places): Promise<Replicated> {
-  const replicated = await startReplicated(litestream, places);
+  const replicated = await grounds.startReplicated(places);
   await addEndpoint(replicated.service, NOBODY_URL);
   await publish(replicated.service, "in_1");
   return replicated;
@@ -108,7 +94,7 @@ function oneOf(replica: string): string {
 
 describe("sealpost backup verify", () => {
   test("finds a backup good beside the running service, and the metrics tell", async () => {
-    const places = makePlaces(home);
+    const places = grounds.inFolder();
     await using replicated = await startWithEndpoint(places);
     const { service } = replicated;
     const tmp = freshFolder("tmp");
@@ -132,12 +118,11 @@ describe("sealpost backup verify", () => {
   }, 60_000);
 
   test("finds it in a bucket, as the newest generation of a pair", async () => {
-    await using bucket = await Bucket.start();
-    const places = bucket.places(home);
-    await using first = new Machine(pairedEnv(litestream, places));
+    const places = grounds.inBucket();
+    await using first = new Machine(pairedEnv(grounds.litestream, places));
     await first.ready();
     await addEndpoint(first.service, NOBODY_URL);
-    await using second = new Machine(pairedEnv(litestream, places));
+    await using second = new Machine(pairedEnv(grounds.litestream, places));
     await second.follows();
     const middle = await untilNextSecond();
     expect(await first.service.stop()).toBe(0);
@@ -159,7 +144,7 @@ describe("sealpost backup verify", () => {
   }, 120_000);
 
   test("finds it bad where it is behind, and the last good time stays in the metrics", async () => {
-    const places = makePlaces(home);
+    const places = grounds.inFolder();
     await using replicated = await startWithEndpoint(places);
     const { service } = replicated;
     expect((await verify(places, service.dataDir)).exitCode).toBe(0);
@@ -177,7 +162,7 @@ describe("sealpost backup verify", () => {
   }, 60_000);
 
   test("finds it bad where the key does not open it, and where it is of another database", async () => {
-    const places = makePlaces(home);
+    const places = grounds.inFolder();
     await using replicated = await startWithEndpoint(places);
     const { dataDir } = replicated.service;
     const other = { SEALPOST_SECRET_KEY: Buffer.alloc(32, "other").toString("base64") };
@@ -191,7 +176,7 @@ describe("sealpost backup verify", () => {
   }, 60_000);
 
   test("ends with 1 where nothing can be restored, and with 2 where it cannot be tried", async () => {
-    const places = makePlaces(home);
+    const places = grounds.inFolder();
     const replicated = await startWithEndpoint(places);
     const { dataDir } = replicated.service;
     expect(await replicated.service.stop()).toBe(0);
@@ -220,7 +205,7 @@ describe("sealpost backup verify", () => {
 
 describe("sealpost restore", () => {
   test("brings back all of it, or what was at a moment, and the service goes on", async () => {
-    const places = makePlaces(home);
+    const places = grounds.inFolder();
     await using replicated = await startWithEndpoint(places);
     const { service } = replicated;
     const middle = await untilNextSecond();
@@ -244,7 +229,7 @@ describe("sealpost restore", () => {
     expect(next).toEqual(["Start the service on it with the same settings."]);
 
     await using again = await startService({
-      env: { SEALPOST_DATA_DIR: dir, SEALPOST_SECRET_KEY: SECRET_KEY },
+      env: { SEALPOST_DATA_DIR: dir, SEALPOST_SECRET_KEY: SERVICE_ENV.SEALPOST_SECRET_KEY },
     });
     again.keys = service.keys;
     const listed = await clientOf(again).get("/v1/endpoints");
@@ -256,7 +241,7 @@ describe("sealpost restore", () => {
   }, 90_000);
 
   test("touches no database that is there, and says what it cannot do", async () => {
-    const places = makePlaces(home);
+    const places = grounds.inFolder();
     await using replicated = await startWithEndpoint(places);
     const { dataDir } = replicated.service;
     expect(await replicated.service.stop()).toBe(0);
@@ -271,7 +256,7 @@ describe("sealpost restore", () => {
         exitCode,
         error: expect.stringContaining(error),
       });
-    const nowhere = { env: { LITESTREAM_REPLICA_URL: `file://${join(home, "no-replica")}` } };
+    const nowhere = { env: { LITESTREAM_REPLICA_URL: `file://${join(grounds.home, "no-replica")}` } };
     const empty = freshFolder("d");
     const ended = await restore(nowhere, empty);
     expect(ended).toMatchObject({ exitCode: 1, error: expect.stringContaining("cannot be restored") });

@@ -6,13 +6,21 @@
  */
 import { describe, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import operating from "../../src/docs/operating.md" with { type: "text" };
 import { audit } from "../durability/audit.ts";
 import { type LoggedEvent, readList, settleBooks } from "../durability/books.ts";
 import { Grounds } from "../durability/grounds.ts";
-import { checkIntegrity, gauge, SECRET_KEY, startRestored } from "../durability/machine.ts";
+import { checkIntegrity, gauge, SERVICE_ENV, startRestored } from "../durability/machine.ts";
 import { Publishers } from "../durability/publishers.ts";
 import { addEndpoint, clientOf, prepareLoad } from "../durability/setup.ts";
 import { readBlocks } from "../readme/blocks.ts";
@@ -261,7 +269,7 @@ describe("the page on operating", () => {
     expect(await service.stop()).toBe(0);
     const env = {
       PATH: `${bin}:${dirname(grounds.litestream)}:${process.env["PATH"]}`,
-      SEALPOST_SECRET_KEY: SECRET_KEY,
+      SEALPOST_SECRET_KEY: SERVICE_ENV.SEALPOST_SECRET_KEY,
       LITESTREAM_REPLICA_URL: `file://${places.replica}`,
       SEALPOST_DATA_DIR: service.dataDir,
     };

@@ -5,7 +5,7 @@
  * it takes most of the time.
  */
 import { describe, expect, test } from "bun:test";
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { LEASE_FILE, SILENCE_MS } from "../../src/replica/lease.ts";
 import page from "../../src/docs/pair.md" with { type: "text" };
@@ -129,9 +129,9 @@ describe("a primary that is killed", () => {
 describe("a copy of a data directory", () => {
   /** A machine with a copy of what the other one has on its disk. */
   function copyOf({ service }: Machine, places: Places): Machine {
-    const copy = mkdtempSync(join(home, "copy-"));
-    cpSync(service.dataDir, copy, { recursive: true, preserveTimestamps: true });
-    const machine = new Machine({ ...pairedEnv(litestream, places), SEALPOST_DATA_DIR: copy });
+    const copy = mkdtempSync(join(grounds.home, "copy-"));
+    Bun.spawnSync(["cp", "-a", `${service.dataDir}/.`, copy]);
+    const machine = new Machine({ ...pairedEnv(grounds.litestream, places), SEALPOST_DATA_DIR: copy });
     machine.service.keys = service.keys;
     return machine;
   }
@@ -142,8 +142,8 @@ describe("a copy of a data directory", () => {
   };
 
   test("that is made of a living primary follows it, and takes over as any other", async () => {
-    const places = makePlaces(home);
-    await using primary = new Machine({ ...pairedEnv(litestream, places), ...REPLICA });
+    const places = grounds.inFolder();
+    await using primary = new Machine({ ...pairedEnv(grounds.litestream, places), ...REPLICA });
     await primary.ready();
     await using copy = copyOf(primary, places);
     await copy.follows();
@@ -156,8 +156,8 @@ describe("a copy of a data directory", () => {
   }, 90_000);
 
   test("that is made of one at rest, and the first: one of them is the primary, and stays it", async () => {
-    const places = makePlaces(home);
-    await using first = new Machine(pairedEnv(litestream, places));
+    const places = grounds.inFolder();
+    await using first = new Machine(pairedEnv(grounds.litestream, places));
     await first.ready();
     expect(await first.service.stop()).toBe(0);
     await using copy = copyOf(first, places);
@@ -174,8 +174,8 @@ describe("a copy of a data directory", () => {
   }, 90_000);
 
   test("that is all there is goes on with its own disk once nobody else can have the lease", async () => {
-    const places = makePlaces(home);
-    await using lost = new Machine(pairedEnv(litestream, places));
+    const places = grounds.inFolder();
+    await using lost = new Machine(pairedEnv(grounds.litestream, places));
     await lost.ready();
     await Bun.sleep(1500);
     expect((await publish(lost, "in_1")).status).toBe(202);

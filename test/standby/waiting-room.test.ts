@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Behind, openWaitingRoom } from "../../src/standby/waiting-room.ts";
 import { freePorts } from "../kit/real-server.ts";
 
-const behind: Behind = { primary: "that of a", transactions: 3, seconds: 0.2 };
+const behind: Behind = { transactions: 3, seconds: 0.2 };
 let url = "";
 let leave: () => Promise<void>;
 
@@ -27,8 +27,35 @@ test("a standby runs, and answers whatever else is asked by a problem that says 
     title: "The service cannot take this now",
     status: 503,
     code: "unavailable",
-    detail: "This is a standby: the primary is that of a. Its copy is 3 transactions and 0.2 s behind.",
+    detail: "This machine is a standby. Its copy is 3 transactions and 0.2 s behind.",
     behind_transactions: 3,
     behind_seconds: 0.2,
+    request_id: refused.headers.get("x-request-id"),
   });
 });
+
+test("a request with a malformed host is told no more than any other", async () => {
+  for (const host of ["a b", "[::", "x:999999"]) {
+    const answer = await exchange(`GET /healthz HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 (400|503) /);
+    expect(answer).not.toContain("waiting-room");
+  }
+});
+
+/** All that is answered to these bytes. */
+function exchange(request: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    let text = "";
+    void Bun.connect({
+      hostname,
+      port: Number(port),
+      socket: {
+        open: (socket) => void socket.write(request),
+        data: (_, bytes) => void (text += bytes.toString("latin1")),
+        close: () => resolve(text),
+        connectError: (_, error) => reject(error),
+      },
+    });
+  });
+}

@@ -1,0 +1,33 @@
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** What tells one data directory from another, for whoever writes to a replica. */
+
+const WRITER_FILE = "writer.id";
+
+/**
+ * Where the data directory is: at this start of this machine, under these numbers of its file system. A copy
+ * has others. Null where the system does not tell.
+ */
+export function placeOf(dir: string): string | null {
+  writerOf(dir);
+  try {
+    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    const numbers = [dir, join(dir, WRITER_FILE)]
+      .map((path) => statSync(path))
+      .map(({ dev, ino }) => `${dev}:${ino}`);
+    return createHash("sha256")
+      .update([boot, ...numbers].join(" "))
+      .digest("hex");
+  } catch {
+    return null;
+  }
+}
+
+/** Of the data directory: it is not in the replica, so a restored database is another writer. */
+export function writerOf(dir: string): string {
+  const path = join(dir, WRITER_FILE);
+  if (!existsSync(path)) writeFileSync(path, randomBytes(16).toString("hex"), { mode: 0o600 });
+  return readFileSync(path, "utf8");
+}
