@@ -4,15 +4,16 @@ import { formatRfc3339, parseRfc3339 } from "../core/rfc3339.ts";
 import { keyTime } from "../core/ids.ts";
 import { DatabaseError } from "../store/database.ts";
 import { SettingsError, StartError } from "../platform/start-error.ts";
+import { withoutPassword } from "../replica/litestream-command.ts";
 import type { Copy } from "../store/copy.ts";
 import { restoreBackup, type Restored } from "./restore.ts";
-import { shownUrl, type Source } from "./source.ts";
+import type { Source } from "./source.ts";
 import { verifyBackup } from "./verify.ts";
 
 const EXIT = { good: 0, failed: 1, wrongUsage: 2 } as const;
 const WITHIN_SECONDS = 60;
 const RESTORE_USAGE = "usage: sealpost restore [--at 2026-11-23T12:00:00Z] [--json]";
-const VERIFY_USAGE = "usage: sealpost backup verify [--within SECONDS] [--json]";
+const VERIFY_USAGE = "usage: sealpost backup verify [--within SECONDS] [--without-database] [--json]";
 
 /** `sealpost restore`; answers the exit code. */
 export function runRestore(words: readonly string[]): Promise<number> {
@@ -32,10 +33,17 @@ export function runRestore(words: readonly string[]): Promise<number> {
 export function runBackup([verb, ...words]: readonly string[]): Promise<number> {
   return run(VERIFY_USAGE, async () => {
     if (verb !== "verify") throw new UsageError("sealpost backup can verify");
-    const { values } = parse(words, { within: { type: "string" }, json: { type: "boolean" } });
+    const { values } = parse(words, {
+      within: { type: "string" },
+      "without-database": { type: "boolean" },
+      json: { type: "boolean" },
+    });
     const within = Number(values.within ?? WITHIN_SECONDS);
     if (!(within > 0)) throw new UsageError("--within must be a number of seconds above 0");
-    const found = await verifyBackup(configured(), process.env, within);
+    const found = await verifyBackup(configured(), process.env, {
+      withinSeconds: within,
+      hasDatabase: values["without-database"] !== true,
+    });
     const { source, copy, seconds, behindSeconds, problems } = found;
     const verdict = problems.length === 0 ? "good" : "bad";
     const lag = { behind_seconds: behindSeconds, seconds, verdict, problems };
@@ -64,7 +72,7 @@ function configured(): Config {
 
 async function run(usage: string, work: () => Promise<number>): Promise<number> {
   // What is under way is ended and removed as the process ends.
-  for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => process.exit(EXIT.failed));
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => process.exit(EXIT.failed));
   try {
     return await work();
   } catch (error) {
@@ -98,7 +106,7 @@ function textOf(value: string | number | Record<string, number>): string {
 
 function foundIn(source: Source, { bytes, schema, rows, newestKey, secrets }: Copy): Found {
   return {
-    replica: shownUrl(source.url),
+    replica: withoutPassword(source.url),
     restored_before: source.before === null ? null : formatRfc3339(source.before),
     bytes,
     schema,

@@ -1,8 +1,9 @@
-import { chmodSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Config } from "../config.ts";
 import { SettingsError } from "../platform/start-error.ts";
-import { DATABASE_FILE, hasDatabase, lockDirectory } from "../store/database.ts";
+import { GENERATION_FILE } from "../replica/generations.ts";
+import { DATABASE_FILE, DATABASE_PARTS, lockDirectory } from "../store/database.ts";
 import { type Copy, examine } from "../store/copy.ts";
 import { cipherOf } from "./keys.ts";
 import { findSource, requireLitestream, type Source } from "./source.ts";
@@ -25,16 +26,21 @@ export async function restoreBackup(
   const dir = resolve(config.dataDir);
   const litestream = requireLitestream();
   mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const owner = statSync(dir).uid;
+  if (process.getuid?.() !== owner)
+    throw new SettingsError([
+      `SEALPOST_DATA_DIR (${dir}) belongs to user ${owner}, who has to restore it: the service cannot use another user's files`,
+    ]);
   const lock = lockDirectory(dir);
   try {
-    if (hasDatabase(dir))
+    const left = [...DATABASE_PARTS, GENERATION_FILE].find((name) => existsSync(join(dir, name)));
+    if (left !== undefined)
       throw new SettingsError([
-        `SEALPOST_DATA_DIR (${dir}) holds a database already: move it away, or name another directory`,
+        `SEALPOST_DATA_DIR (${dir}) holds a database already, or what one has left (${left}): move it away, or name another directory`,
       ]);
     const source = await findSource(env, litestream, at);
     const path = join(dir, DATABASE_FILE);
-    await litestream.restore(source.url, path, source.before);
-    chmodSync(path, 0o600);
+    await litestream.restore(source.url, path, { before: source.before });
     return { source, copy: examine(path, cipherOf(config)), path };
   } finally {
     lock.release();

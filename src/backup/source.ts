@@ -1,8 +1,8 @@
-import { SettingsError } from "../platform/start-error.ts";
+import { SettingsError, StartError } from "../platform/start-error.ts";
 import { generationUrl, splitGeneration } from "../replica/generations.ts";
 import { findLease } from "../replica/lease.ts";
 import { LitestreamCommand } from "../replica/litestream-command.ts";
-import { openObjects } from "../replica/objects.ts";
+import { NoCredentials, openObjects } from "../replica/objects.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -30,22 +30,39 @@ export async function findSource(
       "LITESTREAM_REPLICA_URL must say where the replica is, for example LITESTREAM_REPLICA_URL=s3://bucket/path",
     ]);
   const newest = await newestGeneration(base, env);
-  if (at === null) return { url: urlOf(base, newest), generation: newest, before: null };
+  // Files are told apart by the second.
+  const second = at === null ? null : Math.floor(at / 1000) * 1000;
+  if (second === null) return { url: urlOf(base, newest), generation: newest, before: null };
   for (let generation = newest; generation === null || generation >= 0; generation--) {
     const url = urlOf(base, generation);
     const times = (await litestream.files(url)).map((file) => file.at);
     // Litestream knows no moment after the last change.
-    if (Math.min(...times) < at) return { url, generation, before: Math.max(...times) < at ? null : at };
+    const isAfterAll = Math.max(...times) < second;
+    if (Math.min(...times) < second) return { url, generation, before: isAfterAll ? null : second };
     if (generation === null) break;
   }
-  throw new SettingsError([`LITESTREAM_REPLICA_URL holds nothing from before ${new Date(at).toISOString()}`]);
+  throw new SettingsError([
+    `LITESTREAM_REPLICA_URL holds nothing from before ${new Date(second).toISOString()}`,
+  ]);
 }
 
 /** Null where the URL is not that of a pair, or that of one of its generations. */
 async function newestGeneration(base: string, env: Env): Promise<number | null> {
   const objects = splitGeneration(base) === null ? openObjects(base, env) : null;
-  const found = objects === null ? null : await findLease(objects);
-  return found === null ? null : (found.lease.from ?? found.lease.generation);
+  if (objects === null) return null;
+  try {
+    const found = await findLease(objects);
+    return found === null ? null : (found.lease.from ?? found.lease.generation);
+  } catch (error) {
+    // No pair can be made without.
+    if (error instanceof NoCredentials) return null;
+    if (error instanceof SettingsError) throw error;
+    throw new StartError(`It cannot be read whether the replica is that of a pair: ${messageOf(error)}`);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function urlOf(base: string, generation: number | null): string {
@@ -57,11 +74,4 @@ export function requireLitestream(): LitestreamCommand {
   const litestream = LitestreamCommand.find();
   if (litestream !== null) return litestream;
   throw new SettingsError(["PATH must lead to litestream, for example PATH=/usr/local/bin:$PATH"]);
-}
-
-/** As it may be shown: a password in it is for nobody's log. */
-export function shownUrl(url: string): string {
-  if (!URL.canParse(url)) return url;
-  const { password } = new URL(url);
-  return password === "" ? url : url.replace(`:${password}@`, ":***@");
 }

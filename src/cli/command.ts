@@ -36,7 +36,7 @@ const COMMANDS: ReadonlyMap<
     "backup",
     {
       about:
-        "With verify: restore the replica aside, look through it, and hold it against the database of SEALPOST_DATA_DIR, beside the running service: exit code 0 where it is whole, opens with the key, and is at most 60 s behind (--within SECONDS).",
+        "With verify: restore the replica aside, look through it, and compare it with the database of SEALPOST_DATA_DIR, beside the running service: exit code 0 where it is whole, opens with the key, and is at most 60 s behind (--within SECONDS).",
       run: async (options: readonly string[]) => (await import("../backup/command.ts")).runBackup(options),
     },
   ],

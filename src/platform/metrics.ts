@@ -236,7 +236,10 @@ const GAUGES: Readonly<Record<keyof Gauges, readonly [name: string, help: string
   ],
   leaseHeld: ["sealpost_lease_held", "Of a pair: 0 where the lease was not renewed in time."],
   backupGood: ["sealpost_backup_good", "1 where the last `sealpost backup verify` found the backup good."],
-  backupVerifiedAt: ["sealpost_backup_verified_timestamp_seconds", "When it last did so."],
+  backupVerifiedAt: [
+    "sealpost_backup_verified_timestamp_seconds",
+    "When `sealpost backup verify` last found it good.",
+  ],
   backupBehind: ["sealpost_backup_behind_seconds", "How far the backup was behind at the last one."],
   backupSeconds: ["sealpost_backup_verify_duration_seconds", "How long the last one took."],
   openSockets: ["sealpost_connections_open", "Sockets to receivers."],

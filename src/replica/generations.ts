@@ -3,6 +3,8 @@
  * its lease never reaches the next one.
  */
 
+/** In a data directory: of which generation its database is. */
+export const GENERATION_FILE = "generation";
 export const GENERATIONS_FOLDER = "generations";
 const DIGITS = 8;
 

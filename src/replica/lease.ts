@@ -19,6 +19,8 @@ export interface Lease {
   generation: number;
   /** Which generation to restore while this one is not whole yet; null once it is. */
   from: number | null;
+  /** Of which generation the writer's own database was that it goes on with; null where it restored one. */
+  kept: number | null;
   /** The id of the key that encrypts (four bytes of its hash). */
   key: string;
   /** The version of the database's schema. */
@@ -208,9 +210,10 @@ export class HeldLease {
   async #explain(change: Partial<Lease>): Promise<boolean> {
     const found = await this.objects.read(LEASE_FILE);
     const lease = found && readLease(found.text);
-    if (found !== null && lease?.holder === this.#lease.holder) {
+    const { holder, renewals } = this.#lease;
+    // A guest that was copied with its memory has the same number, and has written more than this one.
+    if (found !== null && lease?.holder === holder && lease.renewals <= renewals) {
       this.#tag = found.tag;
-      this.#lease = { ...lease, renewals: this.#lease.renewals };
       return this.#write(change);
     }
     this.#isLost = true;
@@ -279,7 +282,7 @@ export interface OwnDatabase {
 
 type Known = Pick<
   Lease,
-  "installation" | "writer" | "place" | "generation" | "from" | "ended" | "start" | "beat"
+  "installation" | "writer" | "place" | "generation" | "from" | "kept" | "ended" | "start" | "beat"
 >;
 
 /** By whoever has the data directory locked: whatever ran in it, at this place, is gone. */
@@ -297,10 +300,10 @@ export function isGivenUp(lease: Pick<Lease, "ended" | "place">, own: Pick<OwnDa
 }
 
 /** Of a lease that is this directory's: its last start may have ended anywhere. */
-function hasNewest({ installation, generation, from, start, beat }: Known, own: OwnDatabase): boolean {
+function hasNewest({ installation, generation, from, kept, start, beat }: Known, own: OwnDatabase): boolean {
   // The very first start, which has not made the database yet.
   if (installation === null && from === null) return true;
   // Of `from`: the take-over ended before anything was restored. An older copy of the disk has seen less.
-  const isOfLease = own.held === generation || (from !== null && own.held === from);
+  const isOfLease = own.held !== null && [generation, from, kept].includes(own.held);
   return isOfLease && own.start >= start && own.beat >= beat;
 }

@@ -1,6 +1,7 @@
 import { StartError } from "../platform/start-error.ts";
 
-const LIST_MS = 60_000;
+const LIST_MS = 10_000;
+const FOLLOW_INTERVAL = "200ms";
 
 /** A file of a replica: some transactions, and when they were uploaded. */
 export interface ReplicaFile {
@@ -14,9 +15,11 @@ interface ListedFile {
   timestamp: string;
 }
 
+export type Child = Bun.Subprocess<"ignore", "ignore" | "pipe", "pipe">;
+
 /** Litestream's command line, as far as it reads replicas. */
 export class LitestreamCommand {
-  private constructor(private readonly path: string) {}
+  private constructor(readonly path: string) {}
 
   /** Null where the PATH leads to none. */
   static find(): LitestreamCommand | null {
@@ -25,12 +28,20 @@ export class LitestreamCommand {
   }
 
   /** Every file of a replica; none where nothing was written there. Throws StartError. */
-  async files(url: string): Promise<ReplicaFile[]> {
-    const text = await this.#run(
-      "The replica cannot be listed",
-      ["ltx", "-json", "-level", "all", url],
-      LIST_MS,
-    );
+  files(url: string): Promise<ReplicaFile[]> {
+    return this.#list(url, "all");
+  }
+
+  /** The last transaction in a replica; 0 where there is none. Throws StartError. */
+  async endOf(url: string): Promise<number> {
+    // The first level has the newest, unless it was put together into the others.
+    const newest = await this.#list(url, "0");
+    const files = newest.length > 0 ? newest : await this.files(url);
+    return Math.max(0, ...files.map((file) => file.lastTransaction));
+  }
+
+  async #list(url: string, level: string): Promise<ReplicaFile[]> {
+    const text = await this.#run("listed", ["ltx", "-json", "-level", level, url], LIST_MS);
     const files = JSON.parse(text || "[]") as ListedFile[] | null;
     return (files ?? []).map(({ max_txid, timestamp }) => ({
       lastTransaction: Number.parseInt(max_txid, 16),
@@ -42,28 +53,47 @@ export class LitestreamCommand {
    * Writes the database to `path`, whole or not at all: as the replica has it, or as it was before an instant
    * (Unix milliseconds) for which a file is older and another one is not. Throws StartError.
    */
-  async restore(url: string, path: string, before: number | null): Promise<void> {
+  async restore(url: string, path: string, { before = null, timeoutMs }: RestoreOptions = {}): Promise<void> {
     const moment = before === null ? [] : ["-timestamp", new Date(before).toISOString()];
-    await this.#run("The replica cannot be restored", ["restore", ...moment, "-o", path, url]);
+    await this.#run("restored", ["restore", ...moment, "-o", path, url], timeoutMs);
   }
 
-  async #run(hint: string, words: readonly string[], timeout?: number): Promise<string> {
-    const child = Bun.spawn([this.path, ...words], {
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
-      ...(timeout !== undefined && { timeout, killSignal: "SIGKILL" as const }),
-    });
+  /** Writes the database to `path`, and goes on with what comes. */
+  follow(url: string, path: string): Child {
+    const words = ["restore", "-f", "-follow-interval", FOLLOW_INTERVAL, "-o", path, url];
+    return this.#spawn(words, { stdout: "ignore" });
+  }
+
+  /** Answers what it prints. `done` is the verb of what cannot be done where it fails. */
+  async #run(done: string, words: readonly string[], timeout?: number): Promise<string> {
+    const child = this.#spawn(words, { stdout: "pipe", ...(timeout !== undefined && { timeout }) });
     // A child would go on without its parent.
     const kill = () => child.kill("SIGKILL");
-    process.on("exit", kill);
-    const [out, said] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-    ]);
-    const code = await child.exited;
+    process.prependListener("exit", kill);
+    const { code, out, said } = await outcomeOf(child);
     process.off("exit", kill);
-    if (code !== 0) throw new StartError(`${hint}: ${said.trim().slice(-300)}`);
+    if (code !== 0) throw new StartError(`The replica cannot be ${done}: ${said}`);
     return out;
   }
+
+  #spawn(words: readonly string[], options: { stdout: "ignore" | "pipe"; timeout?: number }): Child {
+    const all = { ...options, stdin: "ignore", stderr: "pipe", killSignal: "SIGKILL" } as const;
+    return Bun.spawn([this.path, ...words], all);
+  }
+}
+
+interface RestoreOptions {
+  before?: number | null;
+  timeoutMs?: number;
+}
+
+/** The exit code, what was printed, and the last words of what is wrong. */
+export async function outcomeOf({ stdout, stderr, exited }: Child) {
+  const [out, error] = await Promise.all([new Response(stdout).text(), new Response(stderr).text()]);
+  return { code: await exited, out, said: withoutPassword(error.trim().slice(-300)) };
+}
+
+/** URLs as they may be shown: a password in one is for nobody's log. */
+export function withoutPassword(text: string): string {
+  return text.replaceAll(/\/\/([^/\s:@]*):[^/\n]*@/g, "//$1:***@");
 }

@@ -26,6 +26,11 @@ export interface StoredObject {
   tag: string;
 }
 
+/** A bucket that is reached by the role of a machine has no place for these objects. */
+export class NoCredentials extends Error {
+  override name = "NoCredentials";
+}
+
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** The place of a replica's objects; null where its kind has none (`gs://`, `sftp://`…). */
@@ -226,7 +231,7 @@ class S3Objects implements Objects {
     const accessKeyId = this.#setting("LITESTREAM_ACCESS_KEY_ID", "AWS_ACCESS_KEY_ID");
     const secretAccessKey = this.#setting("LITESTREAM_SECRET_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY");
     if (accessKeyId === undefined || secretAccessKey === undefined)
-      throw new Error("LITESTREAM_ACCESS_KEY_ID and LITESTREAM_SECRET_ACCESS_KEY are not set");
+      throw new NoCredentials("LITESTREAM_ACCESS_KEY_ID and LITESTREAM_SECRET_ACCESS_KEY are not set");
     const sessionToken = this.#setting("AWS_SESSION_TOKEN");
     return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
   }

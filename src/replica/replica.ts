@@ -260,7 +260,11 @@ export class Replica {
 
   /** A successor begins at once where it finds everything, and after the silence otherwise. */
   async #handOver(lease: HeldLease, parts: ReplicaParts): Promise<void> {
-    if ((await this.#bring()) === null) await lease.end();
+    // A copy of the disk from before this has seen less.
+    const beat = await parts.beat().catch(() => null);
+    const failure = await this.#bring();
+    if (beat !== null && failure === null) lease.note({ beat });
+    if (failure === null) await lease.end();
     else await lease.rest();
     if (!this.#isOver) this.#enter("stopped", parts.log);
   }
@@ -297,8 +301,10 @@ export class Replica {
     this.#markedAt = parts.monotonic();
     if (this.#isOver || (await this.#lookAtMark(parts)) === "theirs") return;
     const beat = await parts.beat().catch(() => null);
-    if ((await this.#bring()) === null && beat !== null) this.#beat = beat;
-    this.lease?.note({ beat: this.#beat });
+    if ((await this.#bring()) === null && beat !== null) {
+      this.#beat = beat;
+      this.lease?.note({ beat });
+    }
     if (!this.#isOver) await this.#writeMarkIfOurs(parts, false);
   }
 

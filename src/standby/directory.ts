@@ -9,20 +9,19 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { GENERATION_FILE } from "../replica/generations.ts";
 import { placeOf, writerOf } from "../replica/writer.ts";
-import { DATABASE_FILE, hasDatabase, lockDirectory } from "../store/database.ts";
+import {
+  DATABASE_FILE,
+  DATABASE_PARTS,
+  hasDatabase,
+  lockDirectory,
+  UPLOADS_FOLDER,
+} from "../store/database.ts";
 import { type Installation, readIdentity } from "../store/identity.ts";
 
-const GENERATION_FILE = "generation";
 const SUPERSEDED_FOLDER = "superseded";
 const SUPERSEDED_KEPT = 2;
-/** What belongs to a database in its folder; itself last, as without it nothing is left to be put aside. */
-const DATABASE_PARTS = [
-  `.${DATABASE_FILE}-litestream`,
-  `${DATABASE_FILE}-shm`,
-  `${DATABASE_FILE}-wal`,
-  DATABASE_FILE,
-];
 
 /** The data directory of one machine of a pair, and the database in it, if there is one. */
 export class Directory {
@@ -56,6 +55,14 @@ export class Directory {
     if (!this.hasDatabase) return null;
     const path = join(this.path, GENERATION_FILE);
     return existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
+  }
+
+  /**
+   * To another path everything is uploaded anew: what Litestream remembers of the last one it would go on
+   * with, and lacks what it has removed since.
+   */
+  forgetUploads(): void {
+    rmSync(join(this.path, UPLOADS_FOLDER), { recursive: true, force: true });
   }
 
   /** The database is that of this generation from now on, also where the service is still to make it. */

@@ -1,22 +1,18 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { StartError } from "../platform/start-error.ts";
+import { type Child, type LitestreamCommand, outcomeOf } from "../replica/litestream-command.ts";
 
 type Log = (level: "info" | "warn", msg: string, fields?: Record<string, string | number>) => void;
 
 const HOME = "following";
 const FILE = "sealpost.db";
 const PID_FILE = "pid";
-const INTERVAL = "200ms";
 const LOOK_MS = 50;
 /** How long a copy that is followed may take to the replica's end, before it is restored anew. */
 const CATCH_UP_MS = 20_000;
-const LIST_MS = 10_000;
 const RESTORE_MS = 1_800_000;
 const STOP_MS = 3000;
-
-type Child = Bun.Subprocess<"ignore", "ignore" | "pipe", "pipe">;
 
 /**
  * A copy of the database that `litestream restore -f` keeps up to date, below the data directory. It may be
@@ -29,7 +25,7 @@ export class Follower {
   #folder: string | null = null;
 
   constructor(
-    private readonly litestream: string,
+    private readonly litestream: LitestreamCommand,
     private readonly dir: string,
     private readonly log: Log,
   ) {}
@@ -62,10 +58,7 @@ export class Follower {
     this.#url = url;
     if (this.#child !== null) return;
     const folder = this.#folder ?? this.#makeFolder();
-    const path = join(folder, FILE);
-    const child = this.#spawn(["restore", "-f", "-follow-interval", INTERVAL, "-o", path, url], {
-      stdout: "ignore",
-    });
+    const child = this.litestream.follow(url, join(folder, FILE));
     writeFileSync(join(folder, PID_FILE), String(child.pid));
     this.#child = child;
     void this.#watch(child);
@@ -83,40 +76,30 @@ export class Follower {
   }
 
   async holdsAny(url: string): Promise<boolean> {
-    return (await this.#endOf(url)) > 0;
+    return (await this.litestream.endOf(url)) > 0;
   }
 
   /** Resolves once the copy has all that the replica holds at this call, and nothing follows it any more. */
   async catchUp(url: string): Promise<void> {
     const deadline = performance.now() + CATCH_UP_MS;
-    let end = await this.#endOf(url);
+    let end = await this.litestream.endOf(url);
     while (performance.now() < deadline) {
       await this.follow(url);
       while (this.position < end && this.#child !== null && performance.now() < deadline)
         await Bun.sleep(LOOK_MS);
       await this.#stop();
       // It may have been in the middle of a file that has come since: then it has to take that once more.
-      end = await this.#endOf(url);
+      end = await this.litestream.endOf(url);
       if (this.position >= end) return;
     }
     await this.#restore(url);
-  }
-
-  /** The last transaction in the replica; 0 where there is none. */
-  async #endOf(url: string): Promise<number> {
-    for (const level of ["0", "all"]) {
-      const out = await this.#run("listed", ["ltx", "-json", "-level", level, url], LIST_MS);
-      const files = JSON.parse(out || "[]") as { max_txid: string }[];
-      if (files.length > 0) return Math.max(...files.map((file) => Number.parseInt(file.max_txid, 16)));
-    }
-    return 0;
   }
 
   async #restore(url: string): Promise<void> {
     this.log("warn", "the copy has not caught up: the replica is restored whole");
     this.#remove();
     const path = join(this.#makeFolder(), FILE);
-    await this.#run("restored", ["restore", "-o", path, url], RESTORE_MS);
+    await this.litestream.restore(url, path, { timeoutMs: RESTORE_MS });
   }
 
   /** Puts the copy, which nothing follows any more, in the place of the database. */
@@ -136,18 +119,6 @@ export class Follower {
   /** At once: the process ends. */
   kill(): void {
     this.#child?.kill("SIGKILL");
-  }
-
-  /** Answers what it prints. `done` is the verb of what cannot be done where it fails. */
-  async #run(done: string, words: readonly string[], timeout: number): Promise<string> {
-    const { code, out, said } = await outcomeOf(this.#spawn(words, { stdout: "pipe", timeout }));
-    if (code !== 0) throw new StartError(`the replica cannot be ${done}: ${said}`);
-    return out;
-  }
-
-  #spawn(words: readonly string[], options: { stdout: "ignore" | "pipe"; timeout?: number }): Child {
-    const all = { ...options, stdin: "ignore", stderr: "pipe", killSignal: "SIGKILL" } as const;
-    return Bun.spawn([this.litestream, ...words], all);
   }
 
   #makeFolder(): string {
@@ -170,12 +141,6 @@ export class Follower {
     await child.exited;
     clearTimeout(timer);
   }
-}
-
-/** The exit code, what was printed, and the last words of what is wrong. */
-async function outcomeOf({ stdout, stderr, exited }: Child) {
-  const [out, error] = await Promise.all([new Response(stdout).text(), new Response(stderr).text()]);
-  return { code: await exited, out, said: error.trim().slice(-300) };
 }
 
 /** A child whose parent was killed goes on. Its pid may be another process's by now. */

@@ -19,6 +19,7 @@ import {
   SILENCE_MS,
   type OwnDatabase,
 } from "../replica/lease.ts";
+import { LitestreamCommand } from "../replica/litestream-command.ts";
 import { MARK_FILE, MARK_SILENCE_MS, readMark } from "../replica/mark.ts";
 import { type Objects, openObjects } from "../replica/objects.ts";
 import { SCHEMA_VERSION } from "../store/migrations.ts";
@@ -55,7 +56,7 @@ export class Standby {
   readonly #objects: Objects;
   readonly #cipher: Cipher;
   readonly #follower: Follower;
-  readonly #litestream: string;
+  readonly #litestream: LitestreamCommand;
   /** Frees the port, where it is open. */
   #leave: (() => Promise<void>) | null = null;
   /** That there is nothing to take over is told once. */
@@ -63,7 +64,9 @@ export class Standby {
   /** The lease as it was last seen, and since when it has not changed. */
   #seen: Seen | null = null;
   #since = 0;
-  /** It has changed while this machine looked. */
+  /** That it is a standby is told once. */
+  #isFollowing = false;
+  /** The lease has changed while this machine looked. */
   #hasChanged = false;
   /** See Lease. */
   readonly #holder = randomBytes(16).toString("hex");
@@ -80,7 +83,7 @@ export class Standby {
     const { env, logger } = parts;
     const url = env["LITESTREAM_REPLICA_URL"] ?? "";
     const objects = openObjects(url, env);
-    const litestream = Bun.which("litestream");
+    const litestream = LitestreamCommand.find();
     const problems: string[] = [];
     if (objects === null)
       problems.push(
@@ -112,7 +115,8 @@ export class Standby {
       while (generation === null) {
         const role = await this.#look();
         if (role === "follow") await this.#follow();
-        else if (role !== null && role !== "wait") generation = await this.#become(role);
+        else if (role === "wait") this.#wait();
+        else if (role !== null) generation = await this.#become(role);
         if (generation === null) await Bun.sleep(LOOK_MS);
       }
       return this.#primary(generation);
@@ -205,6 +209,7 @@ export class Standby {
       host: hostname(),
       generation,
       from,
+      kept: null,
       key: this.#cipher.currentKeyId,
       schema: SCHEMA_VERSION,
       version: VERSION,
@@ -216,17 +221,18 @@ export class Standby {
     };
   }
 
-  #wait(): () => Promise<void> {
-    const { lease } = this.#seen ?? {};
-    if (lease) this.parts.logger.log("info", "standby", { primary: describeLease(lease) });
-    this.#supersede();
-    return openWaitingRoom(this.config, () => this.#behind());
+  /** Answers whoever asks, until this machine is the primary. */
+  #wait(): void {
+    this.#leave ??= openWaitingRoom(this.config, () => this.#behind());
   }
 
   async #follow(): Promise<void> {
     const { lease } = this.#seen ?? {};
     if (!lease) return;
-    this.#leave ??= this.#wait();
+    this.#wait();
+    if (!this.#isFollowing) this.parts.logger.log("info", "standby", { primary: describeLease(lease) });
+    this.#isFollowing = true;
+    this.#supersede();
     await this.#follower.follow(generationUrl(this.#url, sourceOf(lease)));
     const { position } = this.#follower;
     if (position === 0) this.#levelAt = null;
@@ -268,6 +274,7 @@ export class Standby {
         this.#follower.install();
       }
       const { generation } = lease;
+      if (generation !== this.#directory.generation) this.#directory.forgetUploads();
       this.#directory.belongsTo(generation);
       log("info", "this machine is the primary", {
         role,
@@ -283,14 +290,17 @@ export class Standby {
   /** The lease that is written now, over what was seen. */
   #leaseFor(role: "begin" | "resume" | "take"): Lease {
     const seen = this.#seen;
-    if (seen === null) return this.#newLease(1, this.#directory.hasDatabase ? 0 : null);
+    const { generation: held } = this.#directory;
+    if (seen === null) return { ...this.#newLease(1, held === null ? null : 0), kept: held };
     const { lease, tag } = seen;
     const { installation, schema, start, beat, generation, from } = lease;
-    const kept = { installation, schema, start, beat };
+    const known = { installation, schema, start, beat, kept: role === "resume" ? held : null };
     // Whoever only fell silent may write to its path still.
     if (role === "resume" && tag !== null && isGivenUp(lease, this.#own))
-      return { ...this.#newLease(generation, from), ...kept, txid: lease.txid };
-    return { ...this.#newLease(generation + 1, sourceOf(lease)), ...kept };
+      return { ...this.#newLease(generation, from), ...known, txid: lease.txid };
+    // Nothing was ever written, where the very first start has not come so far.
+    const source = installation === null && from === null && tag !== null ? null : sourceOf(lease);
+    return { ...this.#newLease(generation + 1, source), ...known };
   }
 
   /** What cannot be restored is not taken: its writer may come back with its own disk. */
@@ -332,7 +342,7 @@ export class Standby {
     const own = { LITESTREAM_REPLICA_URL: url, SEALPOST_DATA_DIR: this.#directory.path };
     const env = { ...this.parts.env, ...own, [HOLDER_VARIABLE]: this.#holder };
     const quoted = service.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(" ");
-    return { command: [this.#litestream, "replicate", "-exec", quoted], env };
+    return { command: [this.#litestream.path, "replicate", "-exec", quoted], env };
   }
 }
 

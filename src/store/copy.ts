@@ -1,29 +1,27 @@
 import { Database } from "bun:sqlite";
 import { statSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import type { Cipher } from "../core/cipher.ts";
 import { keyTime } from "../core/ids.ts";
-import { DatabaseError } from "./database.ts";
+import { DATABASE_FILE, DatabaseError } from "./database.ts";
 import { isDamage } from "./disk-error.ts";
-import { readIdentity } from "./identity.ts";
+import { type Installation, readIdentity } from "./identity.ts";
 import { SCHEMA_VERSION } from "./migrations.ts";
 import { SEALED_TABLES, sealedPlace, type SealedRow } from "./resources/sealing.ts";
 import { firstKeyAfter, lastKey } from "./store-keys.ts";
 
 /** What is counted in a copy, as people ask for it. */
 const COUNTED = ["account", "endpoint", "source", "event", "delivery", "attempt"] as const;
+/** Two beats are no closer (src/replica/replica.ts). */
+const BEAT_SECONDS = 5;
 /** Faults of a file that are told. */
 const FAULTS_MAX = 5;
 
 /** A database that was restored, as it was found to be. */
-export interface Copy {
+export interface Copy extends Installation {
   bytes: number;
   /** The version of its schema. */
   schema: number;
-  /** Which database it is; null where it is older than that. */
-  installation: string | null;
-  /** How many starts it has seen. */
-  start: number;
   newestKey: number;
   rows: Record<(typeof COUNTED)[number], number>;
   /** Stored secrets and credentials; null where there was no key to open them by. */
@@ -34,7 +32,7 @@ export interface Copy {
 
 /**
  * Looks through a restored database, all of it. `cipher`: null where there is no key to try. Throws
- * DatabaseError where so much is damaged that nothing can be said of it.
+ * DatabaseError where nothing can be said of it, as a newer version wrote it, or so much is damaged.
  */
 export function examine(path: string, cipher: Cipher | null): Copy {
   const sqlite = new Database(path, { readonly: true });
@@ -42,17 +40,15 @@ export function examine(path: string, cipher: Cipher | null): Copy {
     const problems = faultsOf(sqlite);
     const schema = sqlite.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
     if (schema > SCHEMA_VERSION)
-      problems.push(
-        `It has schema ${schema}, and this version knows ${SCHEMA_VERSION}: a newer one wrote it.`,
+      throw new DatabaseError(
+        `The copy has schema ${schema}, and this version knows ${SCHEMA_VERSION}: a newer one wrote it`,
       );
     const count = (table: string) =>
       sqlite.query<{ rows: number }, []>(`SELECT count(*) AS rows FROM ${table}`).get()?.rows ?? 0;
-    const { installation, start } = readIdentity(dirname(path));
     return {
+      ...readIdentity(dirname(path)),
       bytes: statSync(path).size,
       schema,
-      installation,
-      start,
       newestKey: lastKey(sqlite),
       rows: Object.fromEntries(COUNTED.map((table) => [table, count(table)])) as Copy["rows"],
       secrets: cipher === null ? null : openSecrets(sqlite, cipher, problems),
@@ -68,10 +64,12 @@ export function examine(path: string, cipher: Cipher | null): Copy {
 function faultsOf(sqlite: Database): string[] {
   const rows = sqlite.query<{ integrity_check: string }, []>(`PRAGMA integrity_check(${FAULTS_MAX})`).all();
   const faults = rows.map((row) => row.integrity_check).filter((verdict) => verdict !== "ok");
-  const strays = sqlite.query<{ table: string; parent: string }, []>("PRAGMA foreign_key_check").all();
+  const strays = sqlite
+    .query<{ table: string; parent: string }, [number]>("SELECT * FROM pragma_foreign_key_check LIMIT ?")
+    .all(FAULTS_MAX);
   return [
     ...faults.map((fault) => `It is damaged: ${fault}.`),
-    ...strays.slice(0, FAULTS_MAX).map(({ table, parent }) => `A row of ${table} lacks its ${parent}.`),
+    ...strays.map(({ table, parent }) => `A row of ${table} lacks its ${parent}.`),
   ];
 }
 
@@ -97,26 +95,44 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** How far the database of a data directory is, at an instant. */
+export interface Standing extends Installation {
+  newestKey: number;
+}
+
+export function readStanding(dir: string): Standing {
+  return { ...readIdentity(dir), newestKey: readOnly(dir, lastKey) };
+}
+
 /** What a copy lacks of the database that is here. */
 export interface Lag {
-  /** Since the oldest row that it lacks was made, at the instant at which it was begun; 0: it lacks none. */
+  /** 0: it lacks nothing. */
   seconds: number;
   problems: string[];
 }
 
-/** Holds a copy that was begun at `began` (Unix milliseconds) against the database of a data directory. */
-export function compare(copy: Copy, dir: string, path: string, began: number): Lag {
-  const here = readIdentity(dir);
+/**
+ * Holds a copy against the database of a data directory, as that stood when the copy was begun (`began`, in
+ * Unix milliseconds): by the age of the oldest row that the copy lacks, and by beats, as not every change
+ * makes a row, and keys may be ahead of the clock.
+ */
+export function compare(copy: Copy, standing: Standing, dir: string, began: number): Lag {
+  const beats = standing.beat - copy.beat;
   const problems: string[] = [];
-  if (here.installation !== null && copy.installation !== here.installation)
+  if (standing.installation !== null && copy.installation !== standing.installation)
     problems.push("It is a copy of another database than the one in SEALPOST_DATA_DIR.");
-  else if (copy.start > here.start)
+  else if (copy.start > standing.start)
     problems.push("It was written to after the database in SEALPOST_DATA_DIR was: that one is out of date.");
-  const sqlite = new Database(path, { readonly: true });
+  const lacksRows = copy.newestKey < standing.newestKey;
+  const missing = lacksRows ? readOnly(dir, (sqlite) => firstKeyAfter(sqlite, copy.newestKey)) : null;
+  const byRows = missing === null ? 0 : (began - keyTime(missing)) / 1000;
+  return { seconds: Math.max(0, byRows, (beats - 1) * BEAT_SECONDS), problems };
+}
+
+function readOnly<T>(dir: string, read: (sqlite: Database) => T): T {
+  const sqlite = new Database(join(dir, DATABASE_FILE), { readonly: true });
   try {
-    const missing = firstKeyAfter(sqlite, copy.newestKey);
-    const seconds = missing === null ? 0 : Math.max(0, began - keyTime(missing)) / 1000;
-    return { seconds, problems };
+    return read(sqlite);
   } finally {
     sqlite.close();
   }

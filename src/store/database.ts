@@ -6,6 +6,10 @@ import { causeOf, isBusy, isDamage, roomIn } from "./disk-error.ts";
 import { type Migrated, migrate } from "./migrations.ts";
 
 export const DATABASE_FILE = "sealpost.db";
+/** Litestream's own, beside the database. */
+export const UPLOADS_FOLDER = `.${DATABASE_FILE}-litestream`;
+/** What belongs to a database in its folder; itself last, as without it nothing is left to be put aside. */
+export const DATABASE_PARTS = [UPLOADS_FOLDER, `${DATABASE_FILE}-shm`, `${DATABASE_FILE}-wal`, DATABASE_FILE];
 const LOCK_FILE = "sealpost.lock";
 /**
  * A quick_check reads the whole file: above this size only the schema and the first pages are read at start.

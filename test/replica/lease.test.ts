@@ -54,6 +54,7 @@ const LEASE: Lease = {
   host: "host-a",
   generation: 1,
   from: null,
+  kept: null,
   key: "00000000",
   schema: 1,
   version: "1",
@@ -132,12 +133,14 @@ describe("a lease", () => {
     const held = await hold();
     objects.failure = "answer lost";
     time += LEASE_MS;
-    await expect(held.change({ txid: 7 })).rejects.toThrow("no answer");
+    held.note({ txid: 7 });
+    await expect(held.change()).rejects.toThrow("no answer");
+    held.note({ txid: 8 });
     expect(held.isHeld).toBe(false);
     objects.failure = "none";
     expect(await held.change()).toBe(true);
     expect(held.isHeld).toBe(true);
-    expect(await stored()).toMatchObject({ writer: "a", txid: 7 });
+    expect(await stored()).toMatchObject({ writer: "a", txid: 8 });
   });
 
   test("that another one took is lost for good, whatever the clock says", async () => {
@@ -178,6 +181,13 @@ describe("a lease", () => {
     await objects.write(LEASE_FILE, JSON.stringify({ ...LEASE, holder: "run of a copy" }));
     expect(await held.change()).toBe(false);
     expect([held.isHeld, lost.length]).toEqual([false, 1]);
+  });
+
+  test("that a copy of this very process has renewed further is lost", async () => {
+    const held = await hold();
+    const { lease } = (await findLease(objects)) ?? {};
+    await objects.write(LEASE_FILE, JSON.stringify({ ...lease, renewals: 100 }));
+    expect(await held.change()).toBe(false);
   });
 
   test("that is no lease any more is lost", async () => {
@@ -223,6 +233,7 @@ describe("whoever starts, or waits", () => {
     place: "here",
     generation: 3,
     from: null,
+    kept: null,
     ended: false,
     start: 5,
     beat: 50,
@@ -264,6 +275,13 @@ describe("whoever starts, or waits", () => {
       "resume",
       { ...ours, from: 0 },
       { ...own, held: 0 },
+      "still",
+    ],
+    [
+      "… also from one of another generation than the one that could be restored",
+      "resume",
+      { ...ours, from: 2, kept: 1 },
+      { ...own, held: 1 },
       "still",
     ],
     [

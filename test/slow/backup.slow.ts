@@ -115,6 +115,9 @@ describe("sealpost backup verify", () => {
     const age = Date.now() / 1000 - (await gauge(service, "sealpost_backup_verified_timestamp_seconds"));
     expect([age >= 0, age < 60]).toEqual([true, true]);
     await publish(service, "in_2");
+    const words = ["backup", "verify", "--without-database", "--json"];
+    const apart = await sealpost(words, places, join(grounds.home, "elsewhere"));
+    expect(apart).toMatchObject({ exitCode: 0, found: { verdict: "good", behind_seconds: null } });
   }, 60_000);
 
   test("finds it in a bucket, as the newest generation of a pair", async () => {
@@ -189,12 +192,21 @@ describe("sealpost backup verify", () => {
     for (const [env, error] of [
       [{ LITESTREAM_REPLICA_URL: "" }, "LITESTREAM_REPLICA_URL must say where the replica is"],
       [{ PATH: "/nowhere" }, "PATH must lead to litestream"],
+      [{ TMPDIR: "/proc" }, "TMPDIR (/proc) must be a folder that can be written to"],
+      [{ SEALPOST_DATA_DIR: join(grounds.home, "elsewhere") }, "or say --without-database"],
       [{ SEALPOST_PORT: "none" }, "SEALPOST_PORT"],
     ] as const)
       expect(await verify(places, dataDir, env)).toMatchObject({
         exitCode: 2,
         error: expect.stringContaining(error),
       });
+    const unknown = "sftp://user:p^s=@127.0.0.1:1/replica";
+    const failed = await verify({ env: { LITESTREAM_REPLICA_URL: unknown } }, dataDir);
+    expect(failed).toMatchObject({ exitCode: 1, error: expect.not.stringContaining("p^s") });
+    // A machine's role stands for keys: there is no pair then, and Litestream says the rest.
+    const byRole = { env: { LITESTREAM_REPLICA_URL: "s3://replica/x?endpoint=http://127.0.0.1:1" } };
+    const refused = expect.stringMatching(/^The replica cannot be restored: .*/);
+    expect(await verify(byRole, dataDir)).toMatchObject({ exitCode: 1, error: refused });
     for (const words of [[], ["prove"], ["verify", "--within", "no"], ["verify", "--what"]])
       expect(await sealpost(["backup", ...words], places, dataDir)).toMatchObject({
         exitCode: 2,

@@ -182,9 +182,16 @@ describe("a copy of a data directory", () => {
     await lost.lose();
     await using copy = copyOf(lost, places);
     rmSync(lost.service.dataDir, { recursive: true });
+    // Litestream removes what it has uploaded long ago, and would need it at another path.
+    rmSync(join(copy.service.dataDir, ".sealpost.db-litestream/ltx/0/0000000000000001-0000000000000001.ltx"));
     await copy.ready();
     expect(await gauge(copy.service, "sealpost_replica_generation")).toBe(2);
     expect((await publish(copy, "in_1")).json).toMatchObject({ duplicate: true });
+    const event = { type: "order.paid", data: {} };
+    const confirmed = await clientOf(copy.service).post("/v1/events", event, {
+      "sealpost-durability": "replica",
+    });
+    expect(confirmed.status).toBe(202);
   }, 90_000);
 });
 
