@@ -779,10 +779,10 @@ export const LIMITS = {
     unit: "ms",
     why: "An old event whose last delivery has just ended: whoever waited for that can read how.",
   },
-  auditValueBytesMax: {
+  auditEntryBytesMax: {
     value: 4 * KIB,
     unit: "bytes",
-    why: "Of a larger value the audit log keeps that it changed, and not how: a year of them is read in pages.",
+    why: "Values of one entry of the audit log together, the smallest first. Of those that do not fit it keeps that they changed, and not how: a year of them is read in pages.",
   },
   auditKeptMs: { value: 365 * DAY_MS, unit: "ms", why: "Auditors ask about the last year." },
   bodyHashKeptSeconds: {

@@ -27,7 +27,7 @@ const runMs = Number(options.seconds) * 1000;
 const EVENTS = 100;
 const BODY_BYTES = 900_000;
 /** With what each shows a page of the audit log is as large as one may be. */
-const PATCHES = 130;
+const PATCHES = 250;
 const METRICS = "a-metrics-token-of-the-bench";
 const ENV = {
   SEALPOST_PUBLISH_RATE_LIMIT: "0",
@@ -68,11 +68,8 @@ async function prepare() {
   for (let n = 0; n < EVENTS; n++)
     event = await call("POST", "/v1/events", { type: "large", consumer_id: "anna", data: { n, list, text } });
   for (let n = 0; n < PATCHES; n++) {
-    const metadata = { text: `${n}${"m".repeat(3500)}` };
-    await call("PATCH", `/v1/endpoints/${endpoint["id"]}`, {
-      description: `${n}${"d".repeat(900)}`,
-      metadata,
-    });
+    const metadata = { text: `${n}${"m".repeat(2030)}` };
+    await call("PATCH", `/v1/endpoints/${endpoint["id"]}`, { metadata });
   }
   await call("POST", `/v1/endpoints/${endpoint["id"]}/pause`);
   const deliveries = (await call("GET", "/v1/deliveries?limit=1"))["data"] as unknown as { id: string }[];

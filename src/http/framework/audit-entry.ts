@@ -14,6 +14,7 @@ export interface AuditedRequest {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+type Changes = Record<string, { from: unknown; to: unknown }>;
 
 /** Nobody changes these; they follow from something else, or say what the entry says already. */
 const DERIVED = new Set([
@@ -27,7 +28,7 @@ const DERIVED = new Set([
   "pending_verification_token",
 ]);
 const MASK = "***";
-/** Stands for a value that is too large to be kept. */
+/** Stands for a value that an entry has no room for. */
 const LEFT_OUT = "…";
 
 /** The entry for a change that a route with this rule has just written. */
@@ -78,7 +79,23 @@ function changesOf(rule: AuditRule, { body }: AuditedRequest, answer: Answer): A
   const shown = names.map((name) => [name, { from: shownOf(name, was[name]), to: shownOf(name, is[name]) }]);
   const asSent = (rule.fields ?? []).filter((name) => name in sent);
   const kept = asSent.map((name) => [name, { from: null, to: shownOf(name, sent[name]) }]);
-  return Object.fromEntries([...shown, ...kept]) as AuditChanges;
+  return fitted(Object.fromEntries([...shown, ...kept]) as Changes);
+}
+
+/** With the smallest values, as many as an entry has room for; the mark stands for each of the others. */
+function fitted(changes: Changes): AuditChanges {
+  const values = Object.values(changes).flatMap((change) =>
+    (["from", "to"] as const).map((side) => {
+      const bytes = Buffer.byteLength(JSON.stringify(change[side]));
+      return { bytes, cut: () => (change[side] = LEFT_OUT) };
+    }),
+  );
+  let bytes = 0;
+  for (const value of values.toSorted((a, b) => a.bytes - b.bytes)) {
+    bytes += value.bytes;
+    if (bytes > limit("auditEntryBytesMax")) value.cut();
+  }
+  return changes;
 }
 
 /** A secret that was sent may be another one than before, although both are shown masked. */
@@ -88,8 +105,7 @@ function isHidden(sent: Fields, is: Fields, name: string): boolean {
 
 function shownOf(name: string, value: unknown): unknown {
   if (value === undefined || value === null) return null;
-  if (SECRET_FIELDS.includes(name)) return MASK;
-  return Buffer.byteLength(JSON.stringify(value)) > limit("auditValueBytesMax") ? LEFT_OUT : value;
+  return SECRET_FIELDS.includes(name) ? MASK : value;
 }
 
 function fieldsOf(value: unknown): Fields {

@@ -43,8 +43,8 @@ const entryShape = Type.Object(
     }),
     changes: Type.Record(Type.String(), Type.Object({ from: Type.Unknown(), to: Type.Unknown() }), {
       description:
-        "Fields that are not as they were, as the API shows them: secrets and credentials are `***`, and `…` stands for a value of " +
-        `more than ${limit("auditValueBytesMax")} bytes. \`from\` is null where there was no value before, \`to\` where there is none now.`,
+        "Fields that are not as they were, as the API shows them: secrets and credentials are `***`, and `…` stands for a value that " +
+        `does not fit: an entry keeps the smallest, ${limit("auditEntryBytesMax")} bytes together. \`from\` is null where there was no value before, \`to\` where there is none now.`,
     }),
   },
   { $id: "AuditEntry" },

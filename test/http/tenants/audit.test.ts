@@ -126,20 +126,35 @@ describe("a change", () => {
     });
   });
 
-  test("of a large value says that it changed, and not how", async () => {
-    const max = limit("auditValueBytesMax");
-    const small = { a: "x".repeat(max - 8) };
-    const large = { a: "é".repeat(max / 2 - 3) };
-    const { id } = await endpoint({ metadata: small });
-    await made("PATCH", `/v1/endpoints/${String(id)}`, { metadata: large, description: "new" });
-    await made("PATCH", `/v1/endpoints/${String(id)}`, { metadata: { a: `${large.a}é` } });
-    const [again, changed, created] = await of(id);
-    expect(created?.changes["metadata"]).toEqual({ from: null, to: small });
-    expect(changed?.changes).toEqual({
-      metadata: { from: small, to: "…" },
-      description: { from: null, to: "new" },
+  test("of many values keeps the smallest, as many as an entry holds", async () => {
+    const settings = (mark: string) => ({
+      url: api.receiver.url(mark + "u".repeat(1900)),
+      description: mark + "d".repeat(900),
+      filter: { "data.x": Array.from({ length: 55 }, (_, nth) => `${mark}${"v".repeat(50)}${nth}`) },
+      event_types: Array.from({ length: 30 }, (_, nth) => `${mark}${"x".repeat(90)}${nth}`),
     });
-    expect(again?.changes).toEqual({ metadata: { from: "…", to: "…" } });
+    const { id } = await endpoint(settings("a"));
+    await made("PATCH", `/v1/endpoints/${String(id)}`, settings("b"));
+    const [changed] = await of(id);
+    const cut = { from: "…", to: "…" };
+    expect(changed?.changes).toEqual({
+      url: { from: settings("a").url, to: "…" },
+      description: { from: settings("a").description, to: settings("b").description },
+      config: cut,
+      filter: cut,
+      event_types: cut,
+    });
+  });
+
+  test("of a large value says that it changed, and not how", async () => {
+    const small = { a: "x".repeat(limit("auditEntryBytesMax") - '{"a":""}{}'.length) };
+    const { id } = await endpoint();
+    for (const metadata of [small, { a: `${small.a}é` }, { a: "y" }])
+      await made("PATCH", `/v1/endpoints/${String(id)}`, { metadata });
+    const [again, changed, set] = await of(id);
+    expect(set?.changes).toEqual({ metadata: { from: {}, to: small } });
+    expect(changed?.changes).toEqual({ metadata: { from: small, to: "…" } });
+    expect(again?.changes).toEqual({ metadata: { from: "…", to: { a: "y" } } });
   });
 
   test("that is refused, or changes nothing, is not told", async () => {
