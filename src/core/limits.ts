@@ -784,6 +784,31 @@ export const LIMITS = {
     unit: "bytes",
     why: "Values of one entry of the audit log together, the smallest first. Of those that do not fit it keeps that they changed, and not how: a year of them is read in pages.",
   },
+  auditEntryBytes: {
+    value: 300,
+    unit: "bytes",
+    why: "What each entry weighs beside its values and names: its places in a table and two indexes.",
+  },
+  auditOfConsumerBytesMax: {
+    value: 4 * MIB,
+    unit: "bytes",
+    why: "Entries of the audit log that the links of one consumer make at once, some 1,000 of the largest. Then a change is refused with 429, before it is made: each is kept for `auditKeptMs`.",
+  },
+  auditOfConsumerBytesPerHour: {
+    value: MIB,
+    unit: "bytes",
+    why: "What comes back of that, steadily: some 3,000 ordinary changes an hour, far more than people make.",
+  },
+  auditOfAccountBytesMax: {
+    value: 64 * MIB,
+    unit: "bytes",
+    why: "The same of all keys of an account, and once more of all its portal links together: some 200,000 ordinary changes. Revoking a key or a link is never refused; operator calls are not counted.",
+  },
+  auditOfAccountBytesPerHour: {
+    value: 16 * MIB,
+    unit: "bytes",
+    why: "What comes back of that, steadily: some 50,000 ordinary changes an hour.",
+  },
   auditKeptMs: { value: 365 * DAY_MS, unit: "ms", why: "Auditors ask about the last year." },
   bodyHashKeptSeconds: {
     value: 600,

@@ -78,7 +78,9 @@ export class TestParts implements HttpParts {
   };
 
   audited: AuditEntry[] = [];
-  readonly audit: HttpParts["audit"] = { add: (entry) => void this.audited.push(entry) };
+  readonly audit: HttpParts["audit"] = {
+    add: (entry) => this.audited.push(entry) && JSON.stringify(entry).length,
+  };
 
   authenticate(token: string): Caller | { refused: string } | null {
     if (token === "suspended") return { refused: "The account is suspended." };

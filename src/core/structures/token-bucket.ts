@@ -11,10 +11,6 @@ export class TokenBucket {
     this.#filledAt = now;
   }
 
-  get filledAt(): number {
-    return this.#filledAt;
-  }
-
   /** What is there at `now`. Nothing is taken away where the clock was set back. */
   fill(perSecond: number, burst: number, now: number): number {
     const elapsedMs = Math.max(0, now - this.#filledAt);

@@ -7,6 +7,11 @@ export interface AuditRule {
   object: AuditObject;
   /** Fields of the body that are kept as they were sent, where no answer shows them. */
   fields?: readonly string[];
+  /**
+   * True: done however much its caller has changed. Only what takes rights away, once for each thing that was
+   * made: it is how the changes of a key that was stolen are stopped.
+   */
+  isNeverRefused?: true;
 }
 
 /** What the entry of a change holds beyond what request and answer say of it. */

@@ -52,8 +52,8 @@ export interface HttpParts {
     KeptAnswers,
     "find" | "giveRoomBack" | "takeRoom" | "save" | "erasuresOf" | "keepUnchanging"
   >;
-  /** Called inside `write` only. */
-  audit: { add(entry: AuditEntry): void };
+  /** Called inside `write` only; answers how many bytes the entry weighs. */
+  audit: { add(entry: AuditEntry): number };
   /** Requests per second; 0 means no limit. */
   rateLimits: { publish: number; management: number };
   /** What remains of the plan's deliveries to a project; null where nothing limits them. */

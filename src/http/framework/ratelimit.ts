@@ -38,16 +38,17 @@ export function takeFrom(
   };
 }
 
-/** A bucket that was left alone this long is full, and so is the same as none. */
-const REFILL_MS = 1000;
 const SWEEP_MIN = 1000;
 
-/** Token buckets of one budget, one per key; each holds one second's worth. */
+/** Token buckets of one budget, one per key; each holds one second's worth unless `burst` says otherwise. */
 export class TokenBuckets {
   private readonly buckets = new Map<string, TokenBucket>();
   private sweepSize = SWEEP_MIN;
 
-  constructor(readonly perSecond: number) {}
+  constructor(
+    readonly perSecond: number,
+    private readonly burst = perSecond,
+  ) {}
 
   /** How many keys are remembered; those at rest are forgotten. */
   get size(): number {
@@ -56,20 +57,30 @@ export class TokenBuckets {
 
   /** As `takeFrom`; `now` in ms. */
   take(key: string, cost: number, now: number, taken = 0): Allowance {
-    const bucket = this.buckets.get(key) ?? this.open(key, now);
-    return takeFrom(bucket, { perSecond: this.perSecond, burst: this.perSecond, cost, now, taken });
+    const { perSecond, burst } = this;
+    return takeFrom(this.bucketOf(key, now), { perSecond, burst, cost, now, taken });
   }
 
-  private open(key: string, now: number): TokenBucket {
+  /** Takes `cost` tokens, also more than there are: nothing is granted until those have come back. */
+  spend(key: string, cost: number, now: number): void {
+    const bucket = this.bucketOf(key, now);
+    bucket.fill(this.perSecond, this.burst, now);
+    bucket.take(cost);
+  }
+
+  private bucketOf(key: string, now: number): TokenBucket {
+    const open = this.buckets.get(key);
+    if (open !== undefined) return open;
     if (this.buckets.size >= this.sweepSize) this.sweep(now);
-    const bucket = new TokenBucket(this.perSecond, now);
+    const bucket = new TokenBucket(this.burst, now);
     this.buckets.set(key, bucket);
     return bucket;
   }
 
+  /** A full bucket is the same as none. */
   private sweep(now: number): void {
     for (const [key, bucket] of this.buckets) {
-      if (now - bucket.filledAt >= REFILL_MS) this.buckets.delete(key);
+      if (bucket.fill(this.perSecond, this.burst, now) >= this.burst) this.buckets.delete(key);
     }
     this.sweepSize = Math.max(SWEEP_MIN, this.buckets.size * 2);
   }

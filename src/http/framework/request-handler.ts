@@ -5,6 +5,7 @@ import { isHeavy, type Turns } from "../../core/structures/turn-queue.ts";
 import { admit } from "./access.ts";
 import type { Arrivals } from "./arrivals.ts";
 import { auditEntry } from "./audit-entry.ts";
+import type { AuditRoom } from "./audit-room.ts";
 import { ANYBODY, type BodiesInFlight, type BodyInFlight } from "./bodies-in-flight.ts";
 import { AnswerRoom, largeBytesOf } from "./large-answer.ts";
 import { isAnswerPieces } from "./streamed.ts";
@@ -67,6 +68,7 @@ export interface Shared {
   /** The large ones. */
   answers: BodiesInFlight;
   longWorks: LongWorks;
+  auditRoom: AuditRoom;
   headers: AnswerHeaders;
   /** How long the connection of a request may be idle; 0: as long as it takes. */
   extendTimeout(request: Request, seconds: number): void;
@@ -120,6 +122,7 @@ export class RequestHandler implements RequestContext {
   private room: BodyInFlight | null = null;
   private answerRoom: AnswerRoom | null = null;
   private endWork: (() => void) | null = null;
+  private isAudited = false;
   private readonly startedAt = performance.now();
 
   constructor(
@@ -171,13 +174,30 @@ export class RequestHandler implements RequestContext {
       // The caller's key may be revoked, or its account suspended, since the request came: a body, or a name
       // server of the caller's own, may take many seconds. This very transaction may have done so too.
       this.admitAgain(true);
+      this.requireAuditRoom();
       const answer = run();
-      const { audit } = this.prepared.route;
-      if (typeof audit === "object") this.shared.parts.audit.add(auditEntry(audit, this, answer));
+      this.noteChange(answer);
       this.keyed?.saveChange(answer, this.prepared.route.budget === "publish");
       return answer;
     });
     return this.keyed === null ? committed : this.keyed.keepRoom(committed);
+  }
+
+  /** Throws 429. Asked before anything is done, and again inside the write: others wrote meanwhile. */
+  private requireAuditRoom(): void {
+    const { audit } = this.prepared.route;
+    if (this.caller === null || typeof audit !== "object" || audit.isNeverRefused || this.isAudited) return;
+    this.shared.auditRoom.require(this.caller, this.shared.parts.now());
+  }
+
+  private noteChange(answer: Answer): void {
+    const { audit } = this.prepared.route;
+    if (typeof audit !== "object") return;
+    const bytes = this.shared.parts.audit.add(auditEntry(audit, this, answer));
+    // A transaction may run again after a rollback.
+    if (this.caller !== null && !this.isAudited)
+      this.shared.auditRoom.take(this.caller, bytes, this.shared.parts.now());
+    this.isAudited = true;
   }
 
   takeRoom(bytes: number): void {
@@ -303,7 +323,9 @@ export class RequestHandler implements RequestContext {
   private handle(): Answer | Promise<Answer> {
     const { route, takesKey } = this.prepared;
     const key = takesKey ? readIdempotencyKey(this.request) : null;
-    return key === null ? route.handle(this) : this.answerOnce(key);
+    if (key !== null) return this.answerOnce(key);
+    this.requireAuditRoom();
+    return route.handle(this);
   }
 
   /** Elysia hands on a parameter whose percent-encoding is broken as null. */
@@ -358,6 +380,7 @@ export class RequestHandler implements RequestContext {
     return this.shared.runningKeys.hold(owner, key, async () => {
       const kept = keyed.findKept();
       if (kept !== null) return route.repeat?.(this, kept) ?? kept;
+      this.requireAuditRoom();
       this.keyed = keyed;
       try {
         const answer = await route.handle(this);

@@ -66,9 +66,7 @@ class DocumentWriter {
   }
 
   operation(route: AnyRoute): Json {
-    const { audit } = route;
-    const audited = typeof audit === "object" && `The audit log has it as \`${audit.action}\`.`;
-    const sentences = [route.description, accessSentence(route.access, route.method), audited];
+    const sentences = [route.description, accessSentence(route.access, route.method), auditSentence(route)];
     return {
       operationId: route.operationId,
       tags: [route.tag],
@@ -189,6 +187,13 @@ const FOLLOWING: Readonly<Partial<Record<ErrorCode, (route: AnyRoute) => boolean
   internal: (route) => paramNames(route.path).length > 0 || takesBody(route) || !route.ignoresQuery,
   unavailable: ({ answersWhileDraining }) => !answersWhileDraining,
 };
+
+function auditSentence({ access, audit }: AnyRoute): string | false {
+  if (typeof audit !== "object") return false;
+  const isBounded = access !== "operator" && !audit.isNeverRefused;
+  const told = `The audit log has it as \`${audit.action}\``;
+  return isBounded ? `${told}; 429 where the caller's changes have used up their room there.` : `${told}.`;
+}
 
 function mayRefuse(route: AnyRoute, code: ErrorCode): boolean {
   return FOLLOWING[code]?.(route) ?? false;

@@ -192,7 +192,7 @@ function deleteRoute(services: Needs<"ids" | "portalLinks">): AnyRoute {
     description: "At once: its next request is answered 401.",
     access: "owner",
     budget: "management",
-    audit: { action: "portal_link.revoked", object: "portal_link" },
+    audit: { action: "portal_link.revoked", object: "portal_link", isNeverRefused: true },
     answers: { 204: "It is revoked." },
     handle(context) {
       const { caller, params } = context;

@@ -185,7 +185,7 @@ function deleteRoute(services: Needs<"ids" | "tenants">): AnyRoute {
     description: "At once; a key may revoke itself.",
     access: "owner",
     budget: "management",
-    audit: { action: "api_key.revoked", object: "api_key" },
+    audit: { action: "api_key.revoked", object: "api_key", isNeverRefused: true },
     answers: { 204: "It is revoked." },
     handle(context) {
       const { caller, params } = context;

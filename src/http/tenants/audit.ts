@@ -88,6 +88,7 @@ function listRoute(services: Needs<"ids" | "audit">): AnyRoute {
     description:
       "Newest first: every change of the project through this API, and what the operator changed of its account, each written " +
       `together with the change itself, and kept for ${days} days. Publishing and inbound requests are no changes. Filters are ANDed. ` +
+      "What a caller's changes take here is bounded: once they have used up their room, the next is refused with 429 before it is made, until some has come back. Revoking a key or a link never is. " +
       SHORT_PAGES,
     access: "owner_read",
     budget: "management",

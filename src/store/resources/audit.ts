@@ -68,20 +68,13 @@ export class Audit {
     );
   }
 
-  /** Inside the write of what it tells of. */
-  add({ scope, actor, action, object, changes, consumerId }: AuditEntry): void {
+  /** Inside the write of what it tells of; answers how many bytes it weighs. */
+  add({ scope, actor, action, object, changes, consumerId }: AuditEntry): number {
     const id = this.store.takeKey();
-    this.#insert.run(
-      id,
-      scope,
-      actor.kind,
-      actor.id,
-      action,
-      object.kind,
-      object.id,
-      JSON.stringify(changes),
-      consumerId,
-    );
+    const text = JSON.stringify(changes);
+    this.#insert.run(id, scope, actor.kind, actor.id, action, object.kind, object.id, text, consumerId);
+    const names = Buffer.byteLength(object.id) + Buffer.byteLength(consumerId ?? "");
+    return limit("auditEntryBytes") + names + Buffer.byteLength(text);
   }
 
   /** Newest first, below the key `before`. */

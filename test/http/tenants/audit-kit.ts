@@ -19,6 +19,7 @@ export interface Entry {
 export let api: Api;
 export let routes: AnyRoute[];
 export let server: TestServer;
+export let parts: TestParts;
 let isLost = false;
 
 /** Parts over the real store, with the callers of the kit; `isLost` loses the next transaction. */
@@ -44,7 +45,8 @@ export async function openAudit(): Promise<void> {
   const anna = api.callers.get("anna") as Caller;
   api.callers.set("annaOwns", { ...anna, id: 77, manage: true, create: true });
   routes = allRoutes(api.services);
-  server = startServer(routes, new StoreParts());
+  parts = new StoreParts();
+  server = startServer(routes, parts);
 }
 
 export async function closeAudit(): Promise<void> {
