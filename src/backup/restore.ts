@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Config } from "../config.ts";
+import type { Cipher } from "../core/cipher.ts";
 import { SettingsError } from "../platform/start-error.ts";
 import { GENERATION_FILE } from "../replica/generations.ts";
-import { DATABASE_FILE, DATABASE_PARTS, lockDirectory } from "../store/database.ts";
+import { DATABASE_FILE, DATABASE_PARTS, DatabaseError, lockDirectory } from "../store/database.ts";
 import { type Copy, examine } from "../store/copy.ts";
 import { cipherOf } from "./keys.ts";
 import { findSource, requireLitestream, type Source } from "./source.ts";
@@ -27,7 +28,7 @@ export async function restoreBackup(
   const litestream = requireLitestream();
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const owner = statSync(dir).uid;
-  if (process.getuid?.() !== owner)
+  if ((process.getuid?.() ?? owner) !== owner)
     throw new SettingsError([
       `SEALPOST_DATA_DIR (${dir}) belongs to user ${owner}, who has to restore it: the service cannot use another user's files`,
     ]);
@@ -41,8 +42,17 @@ export async function restoreBackup(
     const source = await findSource(env, litestream, at);
     const path = join(dir, DATABASE_FILE);
     await litestream.restore(source.url, path, { before: source.before });
-    return { source, copy: examine(path, cipherOf(config)), path };
+    return { source, copy: examineAt(path, cipherOf(config)), path };
   } finally {
     lock.release();
+  }
+}
+
+/** What is of no use stays, for whoever wants to look at it. */
+function examineAt(path: string, cipher: Cipher | null): Copy {
+  try {
+    return examine(path, cipher);
+  } catch (error) {
+    throw error instanceof DatabaseError ? new DatabaseError(`${error.message} (it lies at ${path})`) : error;
   }
 }

@@ -1,6 +1,6 @@
 import { SettingsError, StartError } from "../platform/start-error.ts";
 import { generationUrl, splitGeneration } from "../replica/generations.ts";
-import { findLease } from "../replica/lease.ts";
+import { findLease, sourceOf } from "../replica/lease.ts";
 import { LitestreamCommand } from "../replica/litestream-command.ts";
 import { NoCredentials, openObjects } from "../replica/objects.ts";
 
@@ -52,7 +52,7 @@ async function newestGeneration(base: string, env: Env): Promise<number | null> 
   if (objects === null) return null;
   try {
     const found = await findLease(objects);
-    return found === null ? null : (found.lease.from ?? found.lease.generation);
+    return found === null ? null : sourceOf(found.lease);
   } catch (error) {
     // No pair can be made without.
     if (error instanceof NoCredentials) return null;

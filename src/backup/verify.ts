@@ -62,10 +62,10 @@ export async function verifyBackup(config: Config, env: Env, options: VerifyOpti
         `It is ${Math.round(lag.seconds)} s behind, which is more than ${options.withinSeconds}.`,
       );
     const behindSeconds = lag && lag.seconds;
-    leave(dir, { isGood: problems.length === 0, seconds: seconds(), behindSeconds });
+    if (options.hasDatabase) leave(dir, { isGood: problems.length === 0, seconds: seconds(), behindSeconds });
     return { source, copy, seconds: seconds(), behindSeconds, problems };
   } catch (error) {
-    if (!(error instanceof SettingsError))
+    if (options.hasDatabase && !(error instanceof SettingsError))
       leave(dir, { isGood: false, seconds: seconds(), behindSeconds: null });
     throw error;
   } finally {
@@ -90,7 +90,7 @@ function makeFolder(dir: string | null): string {
   throw new SettingsError([`TMPDIR (${home}) must have room for the copy: ${mib} MiB`]);
 }
 
-/** The copy, and as much again as the disk keeps. */
+/** In sizes of the database: as much stays free as the copy takes. */
 const ROOM_OF_COPY = 2;
 
 function sizeOf(path: string): number {
@@ -99,7 +99,6 @@ function sizeOf(path: string): number {
 
 /** Where that cannot be written the metrics stay as they are; what was found does not change by it. */
 function leave(dir: string, found: { isGood: boolean; seconds: number; behindSeconds: number | null }): void {
-  if (!hasDatabase(dir)) return;
   const goodAt = found.isGood ? Math.floor(Date.now() / 1000) : (readVerdict(dir)?.goodAt ?? null);
   try {
     writeVerdict(dir, { ...found, goodAt });

@@ -802,7 +802,7 @@ export const LIMITS = {
   auditOfAccountBytesMax: {
     value: 64 * MIB,
     unit: "bytes",
-    why: "The same of all keys of an account, and once more of all its portal links together: some 200,000 ordinary changes. Revoking a key or a link is never refused; operator calls are not counted.",
+    why: "The same of all keys of an account, and once more of all its portal links together: some 110,000 to 200,000 ordinary changes. Revoking a key or a link is never refused; operator calls are not counted.",
   },
   auditOfAccountBytesPerHour: {
     value: 16 * MIB,

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { writeDurably } from "./durable-file.ts";
 import { orExplain, StartError } from "./start-error.ts";
 
 const FILE = "secret.key";
@@ -24,27 +25,14 @@ export function directoryKey(dir: string, isNew: boolean): { key: Uint8Array; ma
       `${path} is gone, which opens the secrets of this database: put it back, or set SEALPOST_SECRET_KEY.`,
     );
   }
-  if (made) orExplain(`The key ${path} cannot be written`, () => makeKey(dir, path));
+  if (made) orExplain(`The key ${path} cannot be written`, () => makeKey(path));
   const text = orExplain(`The key ${path} cannot be read`, () => readFileSync(path, "utf8"));
   const key = Buffer.from(text.trim(), "base64");
   if (key.length !== KEY_BYTES) throw new StartError(`${path} does not hold ${KEY_BYTES} bytes in base64.`);
   return { key, made, path };
 }
 
-/**
- * Written aside, synced and renamed: a crash leaves a whole key or none, and a power cut no database whose
- * secrets nobody can read any more.
- */
-function makeKey(dir: string, path: string): void {
-  const aside = `${path}.new`;
-  writeFileSync(aside, `${randomBytes(KEY_BYTES).toString("base64")}\n`, { mode: 0o600 });
-  syncToDisk(aside);
-  renameSync(aside, path);
-  syncToDisk(dir);
-}
-
-function syncToDisk(path: string): void {
-  const descriptor = openSync(path, "r");
-  fsyncSync(descriptor);
-  closeSync(descriptor);
+/** A power cut must leave no database whose secrets nobody can read any more. */
+function makeKey(path: string): void {
+  writeDurably(path, `${randomBytes(KEY_BYTES).toString("base64")}\n`);
 }

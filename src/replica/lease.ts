@@ -47,7 +47,7 @@ export const LEASE_FILE = "sealpost-lease.json";
 export const LEASE_MS = 5000;
 /**
  * How long a lease has not changed, by the clock of whoever looks, before somebody else takes it: clocks that
- * run by a third too fast or too slow do no harm.
+ * run by a quarter too fast or too slow do no harm.
  */
 export const SILENCE_MS = 6500;
 const RENEW_MS = 1500;
@@ -275,14 +275,16 @@ export interface OwnDatabase {
   /** See Lease. */
   place: string | null;
   /** Its generation; null where there is none. */
-  held: number | null;
+  generation: number | null;
   start: number;
   beat: number;
+  /** The last transaction that Litestream has copied beside it. */
+  copiedTo: number;
 }
 
 type Known = Pick<
   Lease,
-  "installation" | "writer" | "place" | "generation" | "from" | "kept" | "ended" | "start" | "beat"
+  "installation" | "writer" | "place" | "generation" | "from" | "kept" | "txid" | "ended" | "start" | "beat"
 >;
 
 /** By whoever has the data directory locked: whatever ran in it, at this place, is gone. */
@@ -296,14 +298,52 @@ export function roleOf(lease: Known | null, own: OwnDatabase, sight: Sight): Rol
 
 /** True where nobody holds it for certain, so that its path may be gone on with. */
 export function isGivenUp(lease: Pick<Lease, "ended" | "place">, own: Pick<OwnDatabase, "place">): boolean {
-  return lease.ended || (own.place !== null && lease.place === own.place);
+  return lease.ended || isSamePlace(lease, own);
+}
+
+function isSamePlace(lease: Pick<Lease, "place">, own: Pick<OwnDatabase, "place">): boolean {
+  return own.place !== null && lease.place === own.place;
 }
 
 /** Of a lease that is this directory's: its last start may have ended anywhere. */
-function hasNewest({ installation, generation, from, kept, start, beat }: Known, own: OwnDatabase): boolean {
-  // The very first start, which has not made the database yet.
-  if (installation === null && from === null) return true;
-  // Of `from`: the take-over ended before anything was restored. An older copy of the disk has seen less.
-  const isOfLease = own.held !== null && [generation, from, kept].includes(own.held);
-  return isOfLease && own.start >= start && own.beat >= beat;
+function hasNewest(lease: Known, own: OwnDatabase): boolean {
+  const { generation, from, kept, start, beat, txid } = lease;
+  if (isBlank(lease)) return true;
+  // Of `from`: the take-over ended before anything was restored.
+  const isOfLease = own.generation !== null && [generation, from, kept].includes(own.generation);
+  // An older copy of the disk has seen less; of the same beat, Litestream has copied less beside it.
+  const isCopyWhole = own.generation !== generation || isSamePlace(lease, own) || own.copiedTo >= txid;
+  return isOfLease && isCopyWhole && own.start >= start && own.beat >= beat;
+}
+
+/** What a lease says of generations. */
+export type Succession = Pick<Lease, "generation" | "from" | "kept">;
+
+/**
+ * The generation of whoever takes its part now. `isLease`: false where the mark of a service that ran alone
+ * stands for a lease.
+ */
+export function successionOf(
+  role: "begin" | "resume" | "take",
+  seen: { lease: Known; isLease: boolean } | null,
+  own: Pick<OwnDatabase, "generation" | "place">,
+): Succession {
+  // A database that was made without a lease is of generation 0.
+  if (seen === null) return { generation: 1, from: own.generation, kept: own.generation };
+  const { lease, isLease } = seen;
+  const kept = role === "resume" ? own.generation : null;
+  // Whoever only fell silent may write to its path still.
+  const isPathFree = role === "resume" && isLease && isGivenUp(lease, own);
+  if (isPathFree) return { generation: lease.generation, from: lease.from, kept };
+  return { generation: lease.generation + 1, from: isBlank(lease) && isLease ? null : sourceOf(lease), kept };
+}
+
+/** The very first start has not made the database yet. */
+function isBlank({ installation, from }: Pick<Lease, "installation" | "from">): boolean {
+  return installation === null && from === null;
+}
+
+/** The generation that holds what is newest. */
+export function sourceOf({ generation, from }: Pick<Lease, "generation" | "from">): number {
+  return from ?? generation;
 }

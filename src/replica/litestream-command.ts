@@ -1,6 +1,8 @@
 import { StartError } from "../platform/start-error.ts";
 
 const LIST_MS = 10_000;
+/** Of a month, by the steps of litestream.yml, some 90,000. */
+const LIST_ALL_MS = 300_000;
 const FOLLOW_INTERVAL = "200ms";
 
 /** A file of a replica: some transactions, and when they were uploaded. */
@@ -29,19 +31,19 @@ export class LitestreamCommand {
 
   /** Every file of a replica; none where nothing was written there. Throws StartError. */
   files(url: string): Promise<ReplicaFile[]> {
-    return this.#list(url, "all");
+    return this.#list(url, "all", LIST_ALL_MS);
   }
 
   /** The last transaction in a replica; 0 where there is none. Throws StartError. */
   async endOf(url: string): Promise<number> {
     // The first level has the newest, unless it was put together into the others.
-    const newest = await this.#list(url, "0");
+    const newest = await this.#list(url, "0", LIST_MS);
     const files = newest.length > 0 ? newest : await this.files(url);
     return Math.max(0, ...files.map((file) => file.lastTransaction));
   }
 
-  async #list(url: string, level: string): Promise<ReplicaFile[]> {
-    const text = await this.#run("listed", ["ltx", "-json", "-level", level, url], LIST_MS);
+  async #list(url: string, level: string, withinMs: number): Promise<ReplicaFile[]> {
+    const text = await this.#run("listed", ["ltx", "-json", "-level", level, url], withinMs);
     const files = JSON.parse(text || "[]") as ListedFile[] | null;
     return (files ?? []).map(({ max_txid, timestamp }) => ({
       lastTransaction: Number.parseInt(max_txid, 16),
@@ -70,9 +72,11 @@ export class LitestreamCommand {
     // A child would go on without its parent.
     const kill = () => child.kill("SIGKILL");
     process.prependListener("exit", kill);
-    const { code, out, said } = await outcomeOf(child);
-    process.off("exit", kill);
-    if (code !== 0) throw new StartError(`The replica cannot be ${done}: ${said}`);
+    const { code, out, said } = await outcomeOf(child).finally(() => process.off("exit", kill));
+    if (code !== 0)
+      throw new StartError(
+        `The replica cannot be ${done}: ${said || `Litestream took longer than ${timeout} ms`}`,
+      );
     return out;
   }
 

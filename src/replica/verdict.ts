@@ -12,20 +12,20 @@ export interface Verdict {
   behindSeconds: number | null;
 }
 
-const FILE = "backup-verified.json";
+export const VERDICT_FILE = "backup-verified.json";
 
 /** The last one of a data directory; null where there is none. */
 export function readVerdict(dir: string): Verdict | null {
   try {
-    return JSON.parse(readFileSync(join(dir, FILE), "utf8")) as Verdict;
+    return JSON.parse(readFileSync(join(dir, VERDICT_FILE), "utf8")) as Verdict;
   } catch {
     return null;
   }
 }
 
-/** The service may be another user than whoever verifies. */
+/** Also where root verifies: the service reads it all the same. */
 export function writeVerdict(dir: string, verdict: Verdict): void {
-  const path = join(dir, FILE);
+  const path = join(dir, VERDICT_FILE);
   writeFileSync(`${path}.new`, JSON.stringify(verdict));
   chmodSync(`${path}.new`, 0o644);
   renameSync(`${path}.new`, path);

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { writeDurably } from "../platform/durable-file.ts";
 
 /** What tells one data directory from another, for whoever writes to a replica. */
 
@@ -11,6 +12,7 @@ const WRITER_FILE = "writer.id";
  * has others. Null where the system does not tell.
  */
 export function placeOf(dir: string): string | null {
+  // Makes the file, where there is none.
   writerOf(dir);
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
@@ -28,6 +30,6 @@ export function placeOf(dir: string): string | null {
 /** Of the data directory: it is not in the replica, so a restored database is another writer. */
 export function writerOf(dir: string): string {
   const path = join(dir, WRITER_FILE);
-  if (!existsSync(path)) writeFileSync(path, randomBytes(16).toString("hex"), { mode: 0o600 });
+  if (!existsSync(path)) writeDurably(path, randomBytes(16).toString("hex"));
   return readFileSync(path, "utf8");
 }

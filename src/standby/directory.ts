@@ -1,15 +1,8 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { writeDurably } from "../platform/durable-file.ts";
 import { GENERATION_FILE } from "../replica/generations.ts";
+import { VERDICT_FILE } from "../replica/verdict.ts";
 import { placeOf, writerOf } from "../replica/writer.ts";
 import {
   DATABASE_FILE,
@@ -57,6 +50,14 @@ export class Directory {
     return existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
   }
 
+  /** The last transaction that Litestream has copied here, as it does before it uploads; 0: there is none. */
+  get copiedTo(): number {
+    const folder = join(this.path, UPLOADS_FOLDER, "ltx", "0");
+    const names = existsSync(folder) ? readdirSync(folder) : [];
+    const ends = names.map((name) => Number.parseInt(/-([\da-f]{16})\.ltx$/.exec(name)?.[1] ?? "0", 16));
+    return ends.reduce((most, end) => Math.max(most, end), 0);
+  }
+
   /**
    * To another path everything is uploaded anew: what Litestream remembers of the last one it would go on
    * with, and lacks what it has removed since.
@@ -67,9 +68,7 @@ export class Directory {
 
   /** The database is that of this generation from now on, also where the service is still to make it. */
   belongsTo(generation: number): void {
-    const path = join(this.path, GENERATION_FILE);
-    writeFileSync(`${path}.new`, String(generation));
-    renameSync(`${path}.new`, path);
+    writeDurably(join(this.path, GENERATION_FILE), String(generation));
   }
 
   /**
@@ -82,7 +81,7 @@ export class Directory {
     const home = join(this.path, SUPERSEDED_FOLDER);
     const aside = freeFolder(join(home, `generation-${generation}`));
     mkdirSync(aside, { recursive: true, mode: 0o700 });
-    for (const part of DATABASE_PARTS) {
+    for (const part of [VERDICT_FILE, ...DATABASE_PARTS]) {
       const path = join(this.path, part);
       if (existsSync(path)) renameSync(path, join(aside, part));
     }

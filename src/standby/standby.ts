@@ -11,11 +11,13 @@ import {
   findLease,
   HeldLease,
   HOLDER_VARIABLE,
-  isGivenUp,
   type Lease,
   type Role,
   roleOf,
   type Sight,
+  sourceOf,
+  type Succession,
+  successionOf,
   SILENCE_MS,
   type OwnDatabase,
 } from "../replica/lease.ts";
@@ -29,8 +31,12 @@ import { Follower } from "./follower.ts";
 import { type Behind, openWaitingRoom } from "./waiting-room.ts";
 
 const LOOK_MS = 500;
+/** After a failure. */
+const AGAIN_MS = 3000;
 /** For how long a primary may be starting before another one takes its place. */
 const START_MS = 120_000;
+/** Of a service that runs alone. */
+const NO_GENERATION: Succession = { generation: 0, from: null, kept: null };
 const PROBE = "sealpost-lease-probe";
 
 interface StandbyParts {
@@ -116,7 +122,7 @@ export class Standby {
         const role = await this.#look();
         if (role === "follow") await this.#follow();
         else if (role === "wait") this.#wait();
-        else if (role !== null) generation = await this.#become(role);
+        else if (role !== null) generation = await this.#tryToBecome(role);
         if (generation === null) await Bun.sleep(LOOK_MS);
       }
       return this.#primary(generation);
@@ -141,6 +147,7 @@ export class Standby {
       this.parts.logger.log("warn", "the lease cannot be read", { error: String(error) });
       // Time in which nothing is seen is no silence of the primary.
       this.#since = Number.POSITIVE_INFINITY;
+      this.#startingSince = null;
       return null;
     }
     // After the answer, as what it tells may have been written at any time before.
@@ -149,7 +156,9 @@ export class Standby {
     else if (this.#seen !== null) throw new StartError(GONE);
     if (this.#seen !== null && seen?.text !== this.#seen.text) this.#hasChanged = true;
     if (seen?.text !== this.#seen?.text || this.#since > now) this.#since = now;
-    this.#startingSince = seen === null || seen.lease.isOpen ? null : (this.#startingSince ?? now);
+    const isSame = seen?.lease.generation === this.#seen?.lease.generation;
+    const startingSince = isSame ? this.#startingSince : null;
+    this.#startingSince = seen === null || seen.lease.isOpen ? null : (startingSince ?? now);
     this.#seen = seen;
     return roleOf(seen?.lease ?? null, this.#own, this.#sightAt(now));
   }
@@ -162,8 +171,8 @@ export class Standby {
   }
 
   get #own(): OwnDatabase {
-    const { writer, place, generation: held, identity } = this.#directory;
-    return { writer, place, held, start: identity.start, beat: identity.beat };
+    const { writer, place, generation, identity, copiedTo } = this.#directory;
+    return { writer, place, generation, start: identity.start, beat: identity.beat, copiedTo };
   }
 
   async #find(): Promise<Seen | null> {
@@ -174,7 +183,7 @@ export class Standby {
     if (text === undefined || mark === null) return null;
     const { installation, writer, host, ended, at, start, beat } = mark;
     const known = { installation, writer, place: null, host, ended, at, start, beat, isOpen: true };
-    return { lease: { ...this.#newLease(0, null), ...known }, text, tag: null };
+    return { lease: { ...this.#newLease(NO_GENERATION), ...known }, text, tag: null };
   }
 
   /** Throws SettingsError where this machine could not go on with what the primary has written. */
@@ -200,16 +209,14 @@ export class Standby {
     if (problems.length > 0) throw new SettingsError(problems);
   }
 
-  #newLease(generation: number, from: number | null): Lease {
+  #newLease(succession: Succession): Lease {
     return {
       ...this.#directory.identity,
       writer: this.#directory.writer,
       place: this.#directory.place,
       holder: this.#holder,
       host: hostname(),
-      generation,
-      from,
-      kept: null,
+      ...succession,
       key: this.#cipher.currentKeyId,
       schema: SCHEMA_VERSION,
       version: VERSION,
@@ -250,12 +257,27 @@ export class Standby {
     return this.#levelAt === null ? null : Math.round((performance.now() - this.#levelAt) / 100) / 10;
   }
 
+  /** Null where somebody else was first, or the store fails: then it is looked anew. */
+  async #tryToBecome(role: "begin" | "resume" | "take"): Promise<number | null> {
+    try {
+      const generation = await this.#become(role);
+      if (generation !== null) return generation;
+    } catch (error) {
+      if (error instanceof SettingsError) throw error;
+      this.parts.logger.log("warn", "this machine cannot become the primary yet", { error: String(error) });
+      await Bun.sleep(AGAIN_MS);
+    }
+    this.#wait();
+    return null;
+  }
+
   /** Takes the lease and the database. Answers the generation; null where somebody else was first. */
   async #become(role: "begin" | "resume" | "take"): Promise<number | null> {
     const { log } = this.parts.logger;
     const lease = this.#leaseFor(role);
     const last = this.#seen;
     if (role === "begin") await this.#requireNothing();
+    if (role !== "take") await this.#follower.end();
     const source = last === null ? 0 : sourceOf(last.lease);
     if (role === "take" && !(await this.#canTake(source))) return null;
     const held = new HeldLease(this.#objects, lease, last?.tag ?? null, {
@@ -289,18 +311,13 @@ export class Standby {
 
   /** The lease that is written now, over what was seen. */
   #leaseFor(role: "begin" | "resume" | "take"): Lease {
-    const seen = this.#seen;
-    const { generation: held } = this.#directory;
-    if (seen === null) return { ...this.#newLease(1, held === null ? null : 0), kept: held };
-    const { lease, tag } = seen;
-    const { installation, schema, start, beat, generation, from } = lease;
-    const known = { installation, schema, start, beat, kept: role === "resume" ? held : null };
-    // Whoever only fell silent may write to its path still.
-    if (role === "resume" && tag !== null && isGivenUp(lease, this.#own))
-      return { ...this.#newLease(generation, from), ...known, txid: lease.txid };
-    // Nothing was ever written, where the very first start has not come so far.
-    const source = installation === null && from === null && tag !== null ? null : sourceOf(lease);
-    return { ...this.#newLease(generation + 1, source), ...known };
+    const seen = this.#seen && { lease: this.#seen.lease, isLease: this.#seen.tag !== null };
+    const next = successionOf(role, seen, this.#own);
+    const made = this.#newLease(next);
+    if (seen === null) return made;
+    const { installation, schema, start, beat, generation, txid } = seen.lease;
+    const known = { installation, schema, start, beat, txid: generation === next.generation ? txid : 0 };
+    return { ...made, ...known };
   }
 
   /** What cannot be restored is not taken: its writer may come back with its own disk. */
@@ -347,11 +364,6 @@ export class Standby {
 }
 
 const GONE = `The lease at LITESTREAM_REPLICA_URL is gone, and generations are there: restore the newest of them into an empty directory, and start sealpost standby there with another URL`;
-
-/** The generation that holds what is newest. */
-function sourceOf({ generation, from }: Lease): number {
-  return from ?? generation;
-}
 
 /** Tries what a lease stands on. Throws SettingsError where two machines could both take it. */
 async function requireConditions(objects: Objects): Promise<void> {

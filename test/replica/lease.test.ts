@@ -11,6 +11,8 @@ import {
   readLease,
   roleOf,
   SILENCE_MS,
+  type Succession,
+  successionOf,
 } from "../../src/replica/lease.ts";
 import type { Objects, StoredObject } from "../../src/replica/objects.ts";
 
@@ -226,8 +228,8 @@ describe("a lease", () => {
 });
 
 describe("whoever starts, or waits", () => {
-  const own = { writer: "a", place: "here", held: 3, start: 5, beat: 50 };
-  const ours = {
+  const own = { writer: "a", place: "here", generation: 3, start: 5, beat: 50, copiedTo: 7 };
+  const ours: NonNullable<Parameters<typeof roleOf>[0]> = {
     installation: "db",
     writer: "a",
     place: "here",
@@ -237,10 +239,13 @@ describe("whoever starts, or waits", () => {
     ended: false,
     start: 5,
     beat: 50,
+    txid: 7,
   };
   const theirs = { ...ours, writer: "b", place: "there" };
   /** Of a copy of this directory, or of this one before its machine started anew. */
   const copys = { ...ours, place: "elsewhere" };
+  const none = { ...own, generation: null };
+  const as = (lease: typeof ours) => ({ lease, isLease: true });
   const placeless = { ...own, place: null };
   const cases: [what: string, role: string, ...Parameters<typeof roleOf>][] = [
     ["where there is no lease begins", "begin", null, own, "still"],
@@ -251,10 +256,10 @@ describe("whoever starts, or waits", () => {
       "with the lease and a database of an earlier generation restores",
       "take",
       ours,
-      { ...own, held: 2 },
+      { ...own, generation: 2 },
       "still",
     ],
-    ["with the lease and no database restores", "take", ours, { ...own, held: null }, "still"],
+    ["with the lease and no database restores", "take", ours, { ...own, generation: null }, "still"],
     [
       "with an older copy of the disk, of an earlier start, restores",
       "take",
@@ -267,28 +272,28 @@ describe("whoever starts, or waits", () => {
       "whose very first start was cut off begins again",
       "resume",
       { ...ours, installation: null },
-      { ...own, held: null },
+      { ...own, generation: null },
       "still",
     ],
     [
       "that was to go on from its own earlier database, and was cut off, does",
       "resume",
       { ...ours, from: 0 },
-      { ...own, held: 0 },
+      { ...own, generation: 0 },
       "still",
     ],
     [
       "… also from one of another generation than the one that could be restored",
       "resume",
       { ...ours, from: 2, kept: 1 },
-      { ...own, held: 1 },
+      { ...own, generation: 1 },
       "still",
     ],
     [
       "that was to restore, and was cut off, restores",
       "take",
       { ...ours, from: 2 },
-      { ...own, held: null },
+      { ...own, generation: null },
       "still",
     ],
     ["beside another one follows", "follow", theirs, own, "still"],
@@ -298,14 +303,87 @@ describe("whoever starts, or waits", () => {
     ["… and follows it where it lives", "follow", copys, own, "changing"],
     ["… and goes on in its place where it is silent", "resume", copys, own, "silent"],
     ["… or has given it up", "resume", { ...copys, ended: true }, own, "still"],
-    ["… with a database of an earlier generation restores", "take", copys, { ...own, held: 2 }, "silent"],
-    ["with a copy and no database waits too", "wait", copys, { ...own, held: null }, "still"],
+    [
+      "… with a database of an earlier generation restores",
+      "take",
+      copys,
+      { ...own, generation: 2 },
+      "silent",
+    ],
+    [
+      "… with a copy of the same beat that lacks the last uploads restores",
+      "take",
+      copys,
+      { ...own, copiedTo: 6 },
+      "silent",
+    ],
+    ["waits for nothing of that at its own place", "resume", ours, { ...own, copiedTo: 0 }, "still"],
+    ["with a copy and no database waits too", "wait", copys, { ...own, generation: null }, "still"],
     ["waits where no place can be told", "wait", { ...ours, place: null }, placeless, "still"],
     ["takes it at once where it was given up", "take", { ...theirs, ended: true }, own, "still"],
   ];
   for (const [what, role, ...given] of cases)
     test(what, () => {
       expect(roleOf(...given)).toBe(role as "begin");
+    });
+
+  const generations: [what: string, next: Succession, ...Parameters<typeof successionOf>][] = [
+    ["of the first lease is the first", { generation: 1, from: null, kept: null }, "begin", null, none],
+    [
+      "of the first lease over a database is the first, and that is kept",
+      { generation: 1, from: 0, kept: 0 },
+      "begin",
+      null,
+      { ...own, generation: 0 },
+    ],
+    ["at its own place goes on", { generation: 3, from: null, kept: 3 }, "resume", as(ours), own],
+    [
+      "at its own place goes on where it is not whole yet",
+      { generation: 3, from: 2, kept: 1 },
+      "resume",
+      as({ ...ours, from: 2, kept: 1 }),
+      { ...own, generation: 1 },
+    ],
+    [
+      "that was given up goes on at another place",
+      { generation: 3, from: null, kept: 3 },
+      "resume",
+      as({ ...copys, ended: true }),
+      own,
+    ],
+    [
+      "of a silent copy is followed by the next",
+      { generation: 4, from: 3, kept: 3 },
+      "resume",
+      as(copys),
+      own,
+    ],
+    [
+      "of a silent copy that is not whole is not what is restored",
+      { generation: 4, from: 2, kept: 3 },
+      "resume",
+      as({ ...copys, from: 2 }),
+      own,
+    ],
+    [
+      "of a silent copy that never began has nothing to restore",
+      { generation: 4, from: null, kept: null },
+      "resume",
+      as({ ...copys, installation: null }),
+      none,
+    ],
+    ["of another machine is restored", { generation: 4, from: 3, kept: null }, "take", as(theirs), none],
+    [
+      "of a service that ran alone is kept, whatever it was",
+      { generation: 1, from: 0, kept: 0 },
+      "resume",
+      { lease: { ...ours, generation: 0, ended: true }, isLease: false },
+      { ...own, generation: 0 },
+    ],
+  ];
+  for (const [what, next, ...given] of generations)
+    test(`generation: one ${what}`, () => {
+      expect(successionOf(...given)).toEqual(next);
     });
 
   test("the silence is longer than a lease by clocks that differ by a quarter", () => {

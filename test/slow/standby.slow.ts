@@ -127,13 +127,18 @@ describe("a primary that is killed", () => {
 });
 
 describe("a copy of a data directory", () => {
-  /** A machine with a copy of what the other one has on its disk. */
-  function copyOf({ service }: Machine, places: Places): Machine {
+  /** What a machine has on its disk. */
+  function copyDisk({ service }: Machine): string {
     const copy = mkdtempSync(join(grounds.home, "copy-"));
     Bun.spawnSync(["cp", "-a", `${service.dataDir}/.`, copy]);
-    const machine = new Machine({ ...pairedEnv(grounds.litestream, places), SEALPOST_DATA_DIR: copy });
-    machine.service.keys = service.keys;
-    return machine;
+    return copy;
+  }
+
+  /** A machine with that, or with an earlier copy of it. */
+  function copyOf(machine: Machine, places: Places, disk = copyDisk(machine)): Machine {
+    const copy = new Machine({ ...pairedEnv(grounds.litestream, places), SEALPOST_DATA_DIR: disk });
+    copy.service.keys = machine.service.keys;
+    return copy;
   }
 
   const publish = async ({ service }: Machine, externalId: string) => {
@@ -177,7 +182,9 @@ describe("a copy of a data directory", () => {
     const places = grounds.inFolder();
     await using lost = new Machine(pairedEnv(grounds.litestream, places));
     await lost.ready();
-    await Bun.sleep(1500);
+    const event = { type: "order.paid", data: {} };
+    const confirmed = { "sealpost-durability": "replica" };
+    expect((await clientOf(lost.service).post("/v1/events", event, confirmed)).status).toBe(202);
     expect((await publish(lost, "in_1")).status).toBe(202);
     await lost.lose();
     await using copy = copyOf(lost, places);
@@ -187,11 +194,24 @@ describe("a copy of a data directory", () => {
     await copy.ready();
     expect(await gauge(copy.service, "sealpost_replica_generation")).toBe(2);
     expect((await publish(copy, "in_1")).json).toMatchObject({ duplicate: true });
-    const event = { type: "order.paid", data: {} };
-    const confirmed = await clientOf(copy.service).post("/v1/events", event, {
-      "sealpost-durability": "replica",
-    });
-    expect(confirmed.status).toBe(202);
+    expect((await clientOf(copy.service).post("/v1/events", event, confirmed)).status).toBe(202);
+  }, 90_000);
+
+  test("that is older by an instant is put aside: what was confirmed since is restored", async () => {
+    const places = grounds.inFolder();
+    await using lost = new Machine({ ...pairedEnv(grounds.litestream, places), ...REPLICA });
+    await lost.ready();
+    expect((await publish(lost, "in_1")).status).toBe(202);
+    const disk = copyDisk(lost);
+    expect((await publish(lost, "in_2")).status).toBe(202);
+    // The next renewal tells of it.
+    await Bun.sleep(2000);
+    await lost.lose();
+    rmSync(lost.service.dataDir, { recursive: true });
+    await using copy = copyOf(lost, places, disk);
+    await copy.ready();
+    expect((await publish(copy, "in_2")).json).toMatchObject({ duplicate: true });
+    expect(readdirSync(join(disk, "superseded"))).toEqual(["generation-1"]);
   }, 90_000);
 });
 
