@@ -2,6 +2,7 @@ import type { App, FirstKeys } from "./app.ts";
 import { systemClock } from "./platform/clock.ts";
 import { runCommand } from "./cli/command.ts";
 import { readConfig } from "./config.ts";
+import { messageOf } from "./core/errors.ts";
 import { limitHeapGrowth } from "./platform/heap-growth.ts";
 import { createLogger, writeOrLose } from "./platform/log.ts";
 import { VERSION } from "./transport/user-agent.ts";
@@ -34,7 +35,7 @@ const logger = createLogger(config.logLevel, writeLog, Date.now);
 function die(error: unknown): never {
   if (error instanceof SettingsError) refuseSettings(error.problems);
   const known = error instanceof DatabaseError || error instanceof StartError;
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   logger.log("error", text, known || !(error instanceof Error) ? {} : { stack: error.stack ?? "" });
   logger.flush();
   process.exit(EXIT.failed);

@@ -1,5 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import { type Config, readConfig } from "../config.ts";
+import { messageOf } from "../core/errors.ts";
 import { formatRfc3339, parseRfc3339 } from "../core/rfc3339.ts";
 import { keyTime } from "../core/ids.ts";
 import { DatabaseError } from "../store/database.ts";
@@ -60,7 +61,7 @@ function parse<O extends NonNullable<ParseArgsConfig["options"]>>(words: readonl
   try {
     return parseArgs({ args: [...words], options });
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    throw new UsageError(messageOf(error));
   }
 }
 

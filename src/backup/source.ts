@@ -1,7 +1,8 @@
+import { messageOf } from "../core/errors.ts";
 import { SettingsError, StartError } from "../platform/start-error.ts";
 import { generationUrl, splitGeneration } from "../replica/generations.ts";
 import { findLease, sourceOf } from "../replica/lease.ts";
-import { LitestreamCommand } from "../replica/litestream-command.ts";
+import { LitestreamCommand, NO_LITESTREAM } from "../replica/litestream-command.ts";
 import { NoCredentials, openObjects } from "../replica/objects.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -61,10 +62,6 @@ async function newestGeneration(base: string, env: Env): Promise<number | null> 
   }
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 function urlOf(base: string, generation: number | null): string {
   return generation === null ? base : generationUrl(base, generation);
 }
@@ -73,5 +70,5 @@ function urlOf(base: string, generation: number | null): string {
 export function requireLitestream(): LitestreamCommand {
   const litestream = LitestreamCommand.find();
   if (litestream !== null) return litestream;
-  throw new SettingsError(["PATH must lead to litestream, for example PATH=/usr/local/bin:$PATH"]);
+  throw new SettingsError([NO_LITESTREAM]);
 }

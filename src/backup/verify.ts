@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Config } from "../config.ts";
 import { SettingsError } from "../platform/start-error.ts";
 import { DATABASE_FILE, hasDatabase } from "../store/database.ts";
-import { roomIn } from "../store/disk-error.ts";
+import { roomIn, sizeOf } from "../store/disk-error.ts";
 import { compare, type Copy, examine, readStanding } from "../store/copy.ts";
 import { cipherOf } from "./keys.ts";
 import { findSource, requireLitestream, type Source } from "./source.ts";
@@ -92,10 +92,6 @@ function makeFolder(dir: string | null): string {
 
 /** In sizes of the database: as much stays free as the copy takes. */
 const ROOM_OF_COPY = 2;
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-}
 
 /** Where that cannot be written the metrics stay as they are; what was found does not change by it. */
 function leave(dir: string, found: { isGood: boolean; seconds: number; behindSeconds: number | null }): void {

@@ -93,6 +93,14 @@ export class Problem extends Error {
   }
 }
 
+/** What an error says that may be anything. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Of every answer, a problem or not. */
+export const COMMON_HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
 /** A problem as it leaves (RFC 9457); `members` are further ones of its body. */
 export function problemAnswer(
   { code, title, status, detail, errors, headers }: Problem,

@@ -1,5 +1,6 @@
 import type { AttemptError } from "../core/attempt-error.ts";
 import type { Finding } from "../core/delivery.ts";
+import { messageOf } from "../core/errors.ts";
 import { type IdCodec, keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import type { AttemptFacts, Endpoint } from "../core/model.ts";
@@ -319,7 +320,7 @@ function requireAnswer(result: TransportResult): Answer {
 
 function reasonOf(error: unknown): AttemptError | Unprepared {
   if (error instanceof Unprepared) return error;
-  return errorNamed("message_refused", error instanceof Error ? error.message : String(error));
+  return errorNamed("message_refused", messageOf(error));
 }
 
 type Result = Exclude<TransportResult, { kind: "aborted" }>;

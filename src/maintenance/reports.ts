@@ -1,4 +1,3 @@
-import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Exhaustion } from "../pipeline/audience.ts";
 import { keyTime, type PublicIds } from "../core/ids.ts";
@@ -16,7 +15,7 @@ import type { Accepted } from "../pipeline/pipeline.ts";
 import { readVerdict } from "../replica/verdict.ts";
 import type { Replication } from "../replica/replication.ts";
 import type { Data } from "../store/data.ts";
-import { roomIn } from "../store/disk-error.ts";
+import { roomIn, sizeOf } from "../store/disk-error.ts";
 import type { Store } from "../store/store.ts";
 import type { Migrated } from "../store/migrations.ts";
 
@@ -211,7 +210,6 @@ interface GaugeParts {
 export async function readGauges(parts: GaugeParts): Promise<Gauges> {
   const { data, actors, path, transport, replication } = parts;
   const counts = await data.store.turns.of("metrics", null).inPieces(0, () => actors.counts());
-  const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   const { open, idle } = transport.stats();
   const replica = replication.report();
   const backup = readVerdict(dirname(path));
@@ -244,8 +242,8 @@ export async function readGauges(parts: GaugeParts): Promise<Gauges> {
     backupSeconds: backup && backup.seconds,
     openSockets: open,
     idleSockets: idle,
-    databaseBytes: size(path),
-    walBytes: size(`${path}-wal`),
+    databaseBytes: sizeOf(path),
+    walBytes: sizeOf(`${path}-wal`),
   };
 }
 

@@ -1,3 +1,5 @@
+import { messageOf } from "../core/errors.ts";
+
 /** The service cannot start; the message tells the operator what to do, and needs no stack. */
 export class StartError extends Error {
   override name = "StartError";
@@ -26,6 +28,6 @@ export function orExplain<T>(hint: string, step: () => T): T {
     return step();
   } catch (error) {
     if (error instanceof StartError) throw error;
-    throw new StartError(`${hint} (${error instanceof Error ? error.message : String(error)})`);
+    throw new StartError(`${hint} (${messageOf(error)})`);
   }
 }

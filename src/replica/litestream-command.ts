@@ -19,6 +19,9 @@ interface ListedFile {
 
 export type Child = Bun.Subprocess<"ignore", "ignore" | "pipe", "pipe">;
 
+/** One of the problems of a SettingsError. */
+export const NO_LITESTREAM = "PATH must lead to litestream, for example PATH=/usr/local/bin:$PATH";
+
 /** Litestream's command line, as far as it reads replicas. */
 export class LitestreamCommand {
   private constructor(readonly path: string) {}
@@ -40,6 +43,10 @@ export class LitestreamCommand {
     const newest = await this.#list(url, "0", LIST_MS);
     const files = newest.length > 0 ? newest : await this.files(url);
     return Math.max(0, ...files.map((file) => file.lastTransaction));
+  }
+
+  async holdsAny(url: string): Promise<boolean> {
+    return (await this.endOf(url)) > 0;
   }
 
   async #list(url: string, level: string, withinMs: number): Promise<ReplicaFile[]> {

@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { limit } from "../core/limits.ts";
 import { SettingsError, StartError } from "../platform/start-error.ts";
+import { BEAT_MS } from "../store/identity.ts";
 import { Copies } from "./copies.ts";
 import { findLitestream, isUnderLitestream, Litestream, LitestreamGone } from "./litestream.ts";
 import { splitGeneration } from "./generations.ts";
@@ -25,8 +26,8 @@ import { writerOf } from "./writer.ts";
 const SYNC_MS = 1000;
 /** A good upload begins every second. */
 const UPLOAD_LATE_MS = 2000;
-/** How often the mark is looked at and written. */
-const MARK_MS = 5000;
+/** How often the mark is looked at and written, with a beat each time. */
+const MARK_MS = BEAT_MS;
 const SILENCE_LOOK_MS = 1000;
 const LATE_MS = 60_000;
 
@@ -261,10 +262,7 @@ export class Replica {
   /** A successor begins at once where it finds everything, and after the silence otherwise. */
   async #handOver(lease: HeldLease, parts: ReplicaParts): Promise<void> {
     // A copy of the disk from before this has seen less.
-    const beat = await parts.beat().catch(() => null);
-    const failure = await this.#bring();
-    if (beat !== null && failure === null) lease.note({ beat });
-    if (failure === null) await lease.end();
+    if ((await this.#bringBeat(parts)) === null) await lease.end();
     else await lease.rest();
     if (!this.#isOver) this.#enter("stopped", parts.log);
   }
@@ -300,12 +298,19 @@ export class Replica {
   async look(parts: ReplicaParts): Promise<void> {
     this.#markedAt = parts.monotonic();
     if (this.#isOver || (await this.#lookAtMark(parts)) === "theirs") return;
+    await this.#bringBeat(parts);
+    if (!this.#isOver) await this.#writeMarkIfOurs(parts, false);
+  }
+
+  /** As `#bring`, with the beat that tells how far this is. */
+  async #bringBeat(parts: ReplicaParts): Promise<Failure> {
     const beat = await parts.beat().catch(() => null);
-    if ((await this.#bring()) === null && beat !== null) {
+    const failure = await this.#bring();
+    if (failure === null && beat !== null) {
       this.#beat = beat;
       this.lease?.note({ beat });
     }
-    if (!this.#isOver) await this.#writeMarkIfOurs(parts, false);
+    return failure;
   }
 
   /** Resolves once an upload that begins now or later has ended. */

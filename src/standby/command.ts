@@ -1,4 +1,5 @@
 import { readConfig } from "../config.ts";
+import { messageOf } from "../core/errors.ts";
 import { createLogger, writeOrLose } from "../platform/log.ts";
 import { describeProblems, SettingsError } from "../platform/start-error.ts";
 import { Standby } from "./standby.ts";
@@ -34,7 +35,7 @@ export async function runStandby(options: readonly string[]): Promise<number> {
     return (process as unknown as Executing).execve(command[0] ?? "", command, env);
   } catch (error) {
     if (error instanceof SettingsError) return refuse(error.problems);
-    logger.log("error", error instanceof Error ? error.message : String(error));
+    logger.log("error", messageOf(error));
     logger.flush();
     return EXIT.failed;
   }

@@ -75,10 +75,6 @@ export class Follower {
     this.log("warn", "the copy is made anew: Litestream has stopped following", { code, said });
   }
 
-  async holdsAny(url: string): Promise<boolean> {
-    return (await this.litestream.endOf(url)) > 0;
-  }
-
   /** Resolves once the copy has all that the replica holds at this call, and nothing follows it any more. */
   async catchUp(url: string): Promise<void> {
     const deadline = performance.now() + CATCH_UP_MS;

@@ -21,7 +21,7 @@ import {
   SILENCE_MS,
   type OwnDatabase,
 } from "../replica/lease.ts";
-import { LitestreamCommand } from "../replica/litestream-command.ts";
+import { LitestreamCommand, NO_LITESTREAM } from "../replica/litestream-command.ts";
 import { MARK_FILE, MARK_SILENCE_MS, readMark } from "../replica/mark.ts";
 import { type Objects, openObjects } from "../replica/objects.ts";
 import { SCHEMA_VERSION } from "../store/migrations.ts";
@@ -99,8 +99,7 @@ export class Standby {
       problems.push(
         `SEALPOST_SECRET_KEY must be set, and be the same for both machines, for example SEALPOST_SECRET_KEY=$(openssl rand -base64 32)`,
       );
-    if (litestream === null)
-      problems.push("PATH must lead to litestream, for example PATH=/usr/local/bin:$PATH");
+    if (litestream === null) problems.push(NO_LITESTREAM);
     if (objects === null || config.secretKeys === null || litestream === null)
       throw new SettingsError(problems);
     this.#directory = new Directory(resolve(config.dataDir));
@@ -324,7 +323,7 @@ export class Standby {
   async #canTake(source: number): Promise<boolean> {
     let because = "the replica holds nothing to restore";
     try {
-      if (await this.#follower.holdsAny(generationUrl(this.#url, source))) return true;
+      if (await this.#litestream.holdsAny(generationUrl(this.#url, source))) return true;
     } catch (error) {
       because = String(error);
     }
@@ -339,7 +338,7 @@ export class Standby {
     const { generation, hasDatabase, path } = this.#directory;
     const isPair = (generation ?? 0) > 0 || (await this.#objects.holdsAny(GENERATIONS_FOLDER));
     if (isPair) throw new SettingsError([GONE]);
-    if (hasDatabase || !(await this.#follower.holdsAny(this.#url))) return;
+    if (hasDatabase || !(await this.#litestream.holdsAny(this.#url))) return;
     throw new SettingsError([
       `LITESTREAM_REPLICA_URL holds a replica that no service has marked: restore it into SEALPOST_DATA_DIR (${path}) first, or name an empty path`,
     ]);

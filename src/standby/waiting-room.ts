@@ -1,4 +1,4 @@
-import { problemAnswer, unavailable } from "../core/errors.ts";
+import { COMMON_HEADERS, problemAnswer, unavailable } from "../core/errors.ts";
 
 /** How far whoever waits is behind. */
 export interface Behind {
@@ -8,7 +8,6 @@ export interface Behind {
 }
 
 const RETRY_SECONDS = 2;
-const COMMON_HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /**
  * Answers for a standby: it runs, it is not ready, and whoever wants more goes to the primary. Returns what

@@ -1,19 +1,17 @@
-import { Database } from "bun:sqlite";
-import { statSync } from "node:fs";
+import type { Database } from "bun:sqlite";
 import { dirname, join } from "node:path";
 import type { Cipher } from "../core/cipher.ts";
+import { messageOf } from "../core/errors.ts";
 import { keyTime } from "../core/ids.ts";
-import { DATABASE_FILE, DatabaseError } from "./database.ts";
-import { isDamage } from "./disk-error.ts";
-import { type Installation, readIdentity } from "./identity.ts";
-import { SCHEMA_VERSION } from "./migrations.ts";
+import { DATABASE_FILE, DatabaseError, readOnly } from "./database.ts";
+import { isDamage, sizeOf } from "./disk-error.ts";
+import { BEAT_MS, type Installation, readIdentity } from "./identity.ts";
+import { SCHEMA_VERSION, schemaOf } from "./migrations.ts";
 import { SEALED_TABLES, sealedPlace, type SealedRow } from "./resources/sealing.ts";
 import { firstKeyAfter, lastKey } from "./store-keys.ts";
 
 /** What is counted in a copy, as people ask for it. */
 const COUNTED = ["account", "endpoint", "source", "event", "delivery", "attempt"] as const;
-/** Two beats are no closer (src/replica/replica.ts). */
-const BEAT_SECONDS = 5;
 /** Faults of a file that are told. */
 const FAULTS_MAX = 5;
 
@@ -35,30 +33,32 @@ export interface Copy extends Installation {
  * DatabaseError where nothing can be said of it, as a newer version wrote it, or so much is damaged.
  */
 export function examine(path: string, cipher: Cipher | null): Copy {
-  const sqlite = new Database(path, { readonly: true });
   try {
-    const problems = faultsOf(sqlite);
-    const schema = sqlite.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
-    if (schema > SCHEMA_VERSION)
-      throw new DatabaseError(
-        `The copy has schema ${schema}, and this version knows ${SCHEMA_VERSION}: a newer one wrote it`,
-      );
-    const count = (table: string) =>
-      sqlite.query<{ rows: number }, []>(`SELECT count(*) AS rows FROM ${table}`).get()?.rows ?? 0;
-    return {
-      ...readIdentity(dirname(path)),
-      bytes: statSync(path).size,
-      schema,
-      newestKey: lastKey(sqlite),
-      rows: Object.fromEntries(COUNTED.map((table) => [table, count(table)])) as Copy["rows"],
-      secrets: cipher === null ? null : openSecrets(sqlite, cipher, problems),
-      problems,
-    };
+    return readOnly(path, (sqlite) => {
+      const problems = faultsOf(sqlite);
+      const schema = schemaOf(sqlite);
+      if (schema > SCHEMA_VERSION)
+        throw new DatabaseError(
+          `The copy has schema ${schema}, and this version knows ${SCHEMA_VERSION}: a newer one wrote it`,
+        );
+      const rows = Object.fromEntries(COUNTED.map((table) => [table, countOf(sqlite, table)]));
+      return {
+        ...readIdentity(dirname(path)),
+        bytes: sizeOf(path),
+        schema,
+        newestKey: lastKey(sqlite),
+        rows: rows as Copy["rows"],
+        secrets: cipher === null ? null : openSecrets(sqlite, cipher, problems),
+        problems,
+      };
+    });
   } catch (error) {
     throw isDamage(error) ? new DatabaseError(`The copy is damaged: ${messageOf(error)}`) : error;
-  } finally {
-    sqlite.close();
   }
+}
+
+function countOf(sqlite: Database, table: string): number {
+  return sqlite.query<{ rows: number }, []>(`SELECT count(*) AS rows FROM ${table}`).get()?.rows ?? 0;
 }
 
 function faultsOf(sqlite: Database): string[] {
@@ -91,17 +91,13 @@ function openSecrets(sqlite: Database, cipher: Cipher, problems: string[]): numb
   return count;
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** How far the database of a data directory is, at an instant. */
 export interface Standing extends Installation {
   newestKey: number;
 }
 
 export function readStanding(dir: string): Standing {
-  return { ...readIdentity(dir), newestKey: readOnly(dir, lastKey) };
+  return { ...readIdentity(dir), newestKey: readOnly(join(dir, DATABASE_FILE), lastKey) };
 }
 
 /** What a copy lacks of the database that is here. */
@@ -124,16 +120,8 @@ export function compare(copy: Copy, standing: Standing, dir: string, began: numb
   else if (copy.start > standing.start)
     problems.push("It was written to after the database in SEALPOST_DATA_DIR was: that one is out of date.");
   const lacksRows = copy.newestKey < standing.newestKey;
-  const missing = lacksRows ? readOnly(dir, (sqlite) => firstKeyAfter(sqlite, copy.newestKey)) : null;
+  const path = join(dir, DATABASE_FILE);
+  const missing = lacksRows ? readOnly(path, (sqlite) => firstKeyAfter(sqlite, copy.newestKey)) : null;
   const byRows = missing === null ? 0 : (began - keyTime(missing)) / 1000;
-  return { seconds: Math.max(0, byRows, (beats - 1) * BEAT_SECONDS), problems };
-}
-
-function readOnly<T>(dir: string, read: (sqlite: Database) => T): T {
-  const sqlite = new Database(join(dir, DATABASE_FILE), { readonly: true });
-  try {
-    return read(sqlite);
-  } finally {
-    sqlite.close();
-  }
+  return { seconds: Math.max(0, byRows, ((beats - 1) * BEAT_MS) / 1000), problems };
 }

@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { chmodSync, closeSync, fsync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { checkpoint } from "./checkpoint.ts";
-import { causeOf, isBusy, isDamage, roomIn } from "./disk-error.ts";
+import { causeOf, isBusy, isDamage, roomIn, sizeOf } from "./disk-error.ts";
 import { type Migrated, migrate } from "./migrations.ts";
 
 export const DATABASE_FILE = "sealpost.db";
@@ -61,18 +61,25 @@ function requireRoom(dir: string): void {
 
 /** True where something was ever written there. */
 export function hasDatabase(dir: string): boolean {
-  return (statSync(join(dir, DATABASE_FILE), { throwIfNoEntry: false })?.size ?? 0) > 0;
+  return sizeOf(join(dir, DATABASE_FILE)) > 0;
+}
+
+/** Reads a database that another process may have open. */
+export function readOnly<T>(path: string, read: (sqlite: Database) => T): T {
+  const sqlite = new Database(path, { readonly: true });
+  try {
+    return read(sqlite);
+  } finally {
+    sqlite.close();
+  }
 }
 
 /** Reads before anything is written, so that a damaged file stays as it is for whoever repairs it. */
 function refuseDamaged(path: string): void {
   const whole = statSync(path).size <= CHECK_BYTES_MAX;
   try {
-    const reader = new Database(path, { readonly: true });
-    const rows = reader
-      .query(whole ? "PRAGMA quick_check(1)" : "SELECT count(*) AS quick_check FROM sqlite_schema")
-      .all();
-    reader.close();
+    const sql = whole ? "PRAGMA quick_check(1)" : "SELECT count(*) AS quick_check FROM sqlite_schema";
+    const rows = readOnly(path, (sqlite) => sqlite.query(sql).all());
     const verdict = Object.values(rows[0] ?? {})[0];
     if (whole && verdict !== "ok") throw damaged(path, verdict);
   } catch (error) {

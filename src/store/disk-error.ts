@@ -1,4 +1,5 @@
-import { statfsSync } from "node:fs";
+import { statfsSync, statSync } from "node:fs";
+import { messageOf } from "../core/errors.ts";
 
 /** What an error of SQLite or of the file system says about the disk. */
 
@@ -34,10 +35,15 @@ const DENIED = /^(SQLITE_(CANTOPEN|READONLY|PERM)|EACCES|EPERM|EROFS)/;
  * error" too.
  */
 export function causeOf(error: unknown, dir: string): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   if (isFull(error) || (isDiskError(error) && roomIn(dir) < ROOM_BYTES_MIN))
     return `the disk is full (${text})`;
   return DENIED.test(codeOf(error)) ? `this process may not write there (${text})` : text;
+}
+
+/** Bytes of a file; 0 where there is none. */
+export function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Bytes that this process may still write below a folder. */

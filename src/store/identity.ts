@@ -1,8 +1,8 @@
-import { Database } from "bun:sqlite";
+import type { Database } from "bun:sqlite";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { DATABASE_FILE } from "./database.ts";
+import { DATABASE_FILE, readOnly } from "./database.ts";
 import type { Store } from "./store.ts";
 
 /** What a database says of itself, wherever it was restored to. */
@@ -15,6 +15,9 @@ export interface Installation {
   beat: number;
 }
 
+/** Two beats are no closer. */
+export const BEAT_MS = 5000;
+
 const NOBODY: Installation = { installation: null, start: 0, beat: 0 };
 const ROW = "identity";
 
@@ -22,14 +25,11 @@ const ROW = "identity";
 export function readIdentity(dir: string): Installation {
   const path = join(dir, DATABASE_FILE);
   if (!existsSync(path)) return NOBODY;
-  const sqlite = new Database(path, { readonly: true });
   try {
-    return readRow(sqlite);
+    return readOnly(path, readRow);
   } catch {
     // What is damaged, or has no tables yet, is for the start itself to tell.
     return NOBODY;
-  } finally {
-    sqlite.close();
   }
 }
 

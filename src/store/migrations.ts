@@ -36,13 +36,17 @@ export interface Migrated {
   to: number;
 }
 
+/** The version of a database's schema; 0 where it has none yet. */
+export function schemaOf(sqlite: Database): number {
+  return sqlite.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
+}
+
 /**
  * Brings the schema up to date, each step in a transaction of its own. Throws where the file is newer than
  * this program.
  */
 export function migrate(sqlite: Database, migrations: readonly string[] = MIGRATIONS): Migrated {
-  const row = sqlite.query<{ user_version: number }, []>("PRAGMA user_version").get();
-  const version = row?.user_version ?? 0;
+  const version = schemaOf(sqlite);
   if (version > migrations.length) {
     throw new Error(
       `its schema has version ${version}, and this program knows ${migrations.length}: start a newer Sealpost`,

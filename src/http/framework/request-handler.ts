@@ -1,5 +1,13 @@
 import { accountOf, type Caller, memberOf } from "../../core/caller.ts";
-import { type Fault, invalidAll, notFound, Problem, problemAnswer, unavailable } from "../../core/errors.ts";
+import {
+  COMMON_HEADERS,
+  type Fault,
+  invalidAll,
+  notFound,
+  Problem,
+  problemAnswer,
+  unavailable,
+} from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { isHeavy, type Turns } from "../../core/structures/turn-queue.ts";
 import { admit } from "./access.ts";
@@ -38,7 +46,6 @@ const INTERNAL = new Problem(
   "The request failed for a reason that is ours. Quote the request id when you ask about it.",
 );
 
-const COMMON_HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 /** For a year this host is asked by https only; what other hosts of the domain do is not ours to say. */
 const STRICT_TRANSPORT = { "strict-transport-security": "max-age=31536000" };
 

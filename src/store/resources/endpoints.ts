@@ -1,4 +1,3 @@
-import { sealedPlace } from "./sealing.ts";
 import { eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Cipher } from "../../core/cipher.ts";
@@ -10,6 +9,7 @@ import { endpoint as table } from "../schema.ts";
 import { type ReadonlyShelf, Shelves } from "../../core/structures/shelf.ts";
 import { endpointWeight } from "./endpoint-weights.ts";
 import type { Store } from "../store.ts";
+import { sealedPlace } from "./sealing.ts";
 
 export type NewEndpoint = Omit<Endpoint, "id">;
 

@@ -1,4 +1,3 @@
-import { sealedPlace } from "./sealing.ts";
 import { eq, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Cipher } from "../../core/cipher.ts";
@@ -8,6 +7,7 @@ import { weightOf } from "../../core/json/weight.ts";
 import { type ReadonlyShelf, Shelves } from "../../core/structures/shelf.ts";
 import { source as table } from "../schema.ts";
 import type { Store } from "../store.ts";
+import { sealedPlace } from "./sealing.ts";
 
 export type NewSource = Omit<Source, "id">;
 
