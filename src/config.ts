@@ -1,3 +1,4 @@
+import { CELL_FORM } from "./core/ids.ts";
 import { isObject } from "./core/json/value.ts";
 import { DURABILITIES, type Durability } from "./core/model.ts";
 import { BUILT_IN_PLANS, findPlan, type Plan, type Plans } from "./core/plans.ts";
@@ -224,7 +225,7 @@ export const SETTINGS = {
     defaultText: "00",
     example: "7K",
     fallback: "00",
-    parse: matching(/^[0-9A-HJKMNP-TV-Z]{2}$/, "must be two characters of 0-9 A-Z without I, L, O, U"),
+    parse: matching(CELL_FORM, "must be two characters of 0-9 A-Z without I, L, O, U"),
   }),
   publishRateLimit: setting({
     name: "SEALPOST_PUBLISH_RATE_LIMIT",

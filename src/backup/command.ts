@@ -1,17 +1,15 @@
-import { parseArgs, type ParseArgsConfig } from "node:util";
 import { type Config, readConfig } from "../config.ts";
-import { messageOf } from "../core/errors.ts";
 import { formatRfc3339, parseRfc3339 } from "../core/rfc3339.ts";
 import { keyTime } from "../core/ids.ts";
 import { DatabaseError } from "../store/database.ts";
-import { SettingsError, StartError } from "../platform/start-error.ts";
+import { EXIT, parseWords, runCommandLine, UsageError } from "../platform/command-line.ts";
+import { SettingsError } from "../platform/start-error.ts";
 import { withoutPassword } from "../replica/litestream-command.ts";
 import type { Copy } from "../store/copy.ts";
 import { restoreBackup, type Restored } from "./restore.ts";
 import type { Source } from "./source.ts";
 import { verifyBackup } from "./verify.ts";
 
-const EXIT = { good: 0, failed: 1, wrongUsage: 2 } as const;
 const WITHIN_SECONDS = 60;
 const RESTORE_USAGE = "usage: sealpost restore [--at 2026-11-23T12:00:00Z] [--json]";
 const VERIFY_USAGE = "usage: sealpost backup verify [--within SECONDS] [--without-database] [--json]";
@@ -19,7 +17,7 @@ const VERIFY_USAGE = "usage: sealpost backup verify [--within SECONDS] [--withou
 /** `sealpost restore`; answers the exit code. */
 export function runRestore(words: readonly string[]): Promise<number> {
   return run(RESTORE_USAGE, async () => {
-    const { values } = parse(words, { at: { type: "string" }, json: { type: "boolean" } });
+    const { values } = optionsOf(words, { at: { type: "string" }, json: { type: "boolean" } });
     const at = values.at === undefined ? null : parseRfc3339(values.at);
     if (values.at !== undefined && at === null) throw new UsageError("--at must be a time of RFC 3339");
     const restored = await restoreBackup(configured(), process.env, at);
@@ -34,7 +32,7 @@ export function runRestore(words: readonly string[]): Promise<number> {
 export function runBackup([verb, ...words]: readonly string[]): Promise<number> {
   return run(VERIFY_USAGE, async () => {
     if (verb !== "verify") throw new UsageError("sealpost backup can verify");
-    const { values } = parse(words, {
+    const { values } = optionsOf(words, {
       within: { type: "string" },
       "without-database": { type: "boolean" },
       json: { type: "boolean" },
@@ -53,37 +51,22 @@ export function runBackup([verb, ...words]: readonly string[]): Promise<number> 
   });
 }
 
-class UsageError extends Error {
-  override name = "UsageError";
+/** Neither command takes a word beside its options. */
+function optionsOf<O extends Parameters<typeof parseWords>[1]>(words: readonly string[], options: O) {
+  const parsed = parseWords(words, options);
+  const [word] = parsed.positionals;
+  if (word !== undefined) throw new UsageError(`Unexpected argument '${word}'`);
+  return parsed;
 }
 
-function parse<O extends NonNullable<ParseArgsConfig["options"]>>(words: readonly string[], options: O) {
-  try {
-    return parseArgs({ args: [...words], options });
-  } catch (error) {
-    throw new UsageError(messageOf(error));
-  }
+function run(usage: string, work: () => Promise<number>): Promise<number> {
+  return runCommandLine(usage, work, DatabaseError);
 }
 
 function configured(): Config {
   const read = readConfig(process.env);
   if (!read.ok) throw new SettingsError(read.problems);
   return read.config;
-}
-
-async function run(usage: string, work: () => Promise<number>): Promise<number> {
-  // What is under way is ended and removed as the process ends.
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => process.exit(EXIT.failed));
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof UsageError) console.error(`${error.message}\n${usage}`);
-    else if (error instanceof SettingsError) console.error(error.problems.join("\n"));
-    else if (error instanceof StartError || error instanceof DatabaseError) console.error(error.message);
-    else throw error;
-    const isWrong = error instanceof UsageError || error instanceof SettingsError;
-    return isWrong ? EXIT.wrongUsage : EXIT.failed;
-  }
 }
 
 /** What was found, name by name: as lines for people, or as JSON. */

@@ -40,6 +40,14 @@ const COMMANDS: ReadonlyMap<
       run: async (options: readonly string[]) => (await import("../backup/command.ts")).runBackup(options),
     },
   ],
+  [
+    "cells",
+    {
+      about:
+        "For several installations behind one router: `cells config haproxy` (or envoy) writes the router's configuration from a list of cells, `cells accounts`, `cells usage` and `cells metrics` ask all of them at once.",
+      run: async (options: readonly string[]) => (await import("../cells/command.ts")).runCells(options),
+    },
+  ],
 ]);
 
 const USAGE = `usage: sealpost [${[...COMMANDS.keys()].join(" | ")}]`;

@@ -14,6 +14,9 @@ const TIME_CHARS = 10;
 const CELL_CHARS = 2;
 const HIDDEN_CHARS = 14;
 
+/** What a cell may be called. */
+export const CELL_FORM = /^[0-9A-HJKMNP-TV-Z]{2}$/;
+
 /**
  * `typ` and `pos` stand in cursors only: a type of events is called by its name, a position in a queue is
  * nothing by itself.

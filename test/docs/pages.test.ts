@@ -62,6 +62,7 @@ test("every block is an example that a test runs: of this file, or of slow suite
     schemas: ["schema", "satisfies", "violates", "refused"],
     operating: ["in a terminal"],
     pair: ["in a terminal"],
+    cells: ["in a terminal"],
   };
   for (const { name, blocks } of pages) {
     for (const [at, { language, info, line, text }] of blocks.entries()) {
@@ -77,6 +78,7 @@ test("every block is an example that a test runs: of this file, or of slow suite
     const few: Record<string, number> = {
       operating: 2,
       pair: 4,
+      cells: 3,
       promises: 0,
       limits: 0,
       measurements: 0,

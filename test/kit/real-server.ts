@@ -58,6 +58,11 @@ export class RealServer implements AsyncDisposable {
     }
   }
 
+  /** The last of what it printed. */
+  get output(): string {
+    return this.#output;
+  }
+
   async #isReady(probe: RealServerOptions["isReady"]): Promise<boolean> {
     try {
       return await probe(this.#output);

@@ -25,7 +25,7 @@ const behaviour = await readPage("src/docs/behaviour.md");
 const EVERY_PAGE = [
   ...GUIDE,
   "CONTRIBUTING.md",
-  ...["architecture", "limits", "measurements", "operating", "pair", "promises"].map(
+  ...["architecture", "cells", "limits", "measurements", "operating", "pair", "promises"].map(
     (name) => `src/docs/${name}.md`,
   ),
 ];

@@ -34,7 +34,8 @@ const mayImport: Record<string, string[]> = {
   config: ["transport", "platform", "core"],
   standby: ["config", "replica", "transport", "store", "platform", "core"],
   backup: ["config", "replica", "store", "platform", "core"],
-  cli: ["backup", "config", "standby", "transport"],
+  cells: ["platform", "transport", "core"],
+  cli: ["backup", "cells", "config", "standby", "transport"],
   app: [
     ...[
       "checkpointer",

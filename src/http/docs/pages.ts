@@ -1,5 +1,6 @@
 import architecture from "../../docs/architecture.md" with { type: "text" };
 import behaviour from "../../docs/behaviour.md" with { type: "text" };
+import cells from "../../docs/cells.md" with { type: "text" };
 import filters from "../../docs/filters.md" with { type: "text" };
 import kinds from "../../docs/kinds.md" with { type: "text" };
 import limits from "../../docs/limits.md" with { type: "text" };
@@ -45,6 +46,7 @@ export const DOC_PAGES: ReadonlyMap<string, string> = new Map([
   ["tenants", tenants],
   ["operating", operating],
   ["pair", pair],
+  ["cells", cells],
   ["limits", limits],
   ["retention", retention],
   ["promises", promises],

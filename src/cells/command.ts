@@ -1,0 +1,131 @@
+import { EXIT, parseWords, runCommandLine, tableOf, UsageError } from "../platform/command-line.ts";
+import { SettingsError } from "../platform/start-error.ts";
+import { envoyConfig } from "./envoy.ts";
+import { haproxyConfig } from "./haproxy.ts";
+import { type CellList, readCellList } from "./list.ts";
+import { mergeMetrics } from "./metrics.ts";
+import { askCells, type Get, readAccounts, readUsage, type Told } from "./operator.ts";
+
+const USAGE = `usage: sealpost cells config haproxy|envoy CELLS.json
+       sealpost cells accounts CELLS.json [--json]
+       sealpost cells usage CELLS.json [--month 2026-11] [--json]
+       sealpost cells metrics CELLS.json`;
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** What `sealpost cells config` can write. */
+const ROUTERS: ReadonlyMap<string, (list: CellList) => string> = new Map([
+  ["haproxy", haproxyConfig],
+  ["envoy", envoyConfig],
+]);
+
+interface Options {
+  json: boolean;
+  month: string | null;
+}
+
+/** What all cells are asked for: `from` reads one cell, `print` shows what all of them told. */
+const QUESTIONS = new Map([
+  ["accounts", question(readAccounts, printAccounts)],
+  ["usage", question((get, { month }) => readUsage(get, month), printUsage)],
+  [
+    "metrics",
+    question(
+      (get) => get("/metrics"),
+      (told) => process.stdout.write(mergeMetrics(told)),
+    ),
+  ],
+]);
+
+/** `sealpost cells`; answers the exit code: 1 where a cell could not be asked. */
+export function runCells([verb = "", ...words]: readonly string[]): Promise<number> {
+  return runCommandLine(USAGE, async () => {
+    if (verb === "config") return printConfig(words);
+    const ask = QUESTIONS.get(verb);
+    if (ask === undefined) throw new UsageError("sealpost cells can config, accounts, usage and metrics");
+    const { values, positionals } = parseWords(words, {
+      json: { type: "boolean" },
+      month: { type: "string" },
+    });
+    const { cells } = readCellList(onlyFile(positionals));
+    return ask(cells, tokenOf(process.env), { json: values.json === true, month: values.month ?? null });
+  });
+}
+
+function printConfig(words: readonly string[]): number {
+  const [name = "", ...paths] = parseWords(words, {}).positionals;
+  const write = ROUTERS.get(name);
+  if (write === undefined)
+    throw new UsageError(`sealpost cells config knows ${[...ROUTERS.keys()].join(", ")}`);
+  console.log(write(readCellList(onlyFile(paths))));
+  return EXIT.good;
+}
+
+function onlyFile(words: readonly string[]): string {
+  const [path] = words;
+  if (path === undefined || words.length > 1) throw new UsageError("One file that lists the cells is needed");
+  return path;
+}
+
+function tokenOf(env: Env): string {
+  const token = env["SEALPOST_OPERATOR_TOKEN"] ?? "";
+  if (token !== "") return token;
+  throw new SettingsError(["SEALPOST_OPERATOR_TOKEN must be the operator's token of the cells"]);
+}
+
+type Answered<T> = { cell: string; value: T };
+
+function question<T>(
+  read: (get: Get, options: Options) => Promise<T>,
+  print: (told: readonly Answered<T>[], options: Options) => void,
+) {
+  return async (cells: CellList["cells"], token: string, options: Options): Promise<number> => {
+    const told: Told<T>[] = await askCells(cells, token, (get) => read(get, options));
+    const answered = told.filter((one): one is Answered<T> => "value" in one);
+    print(answered, options);
+    for (const one of told) if ("problem" in one) console.error(`cell ${one.cell}: ${one.problem}`);
+    return answered.length === told.length ? EXIT.good : EXIT.failed;
+  };
+}
+
+type AccountsOfCells = readonly Answered<Awaited<ReturnType<typeof readAccounts>>>[];
+
+function printAccounts(told: AccountsOfCells, { json }: Options): void {
+  const rows = told.flatMap(({ cell, value }) => value.map((account) => ({ cell, ...account })));
+  if (json) return printLines(rows);
+  const heads = ["cell", "account", "plan", "state", "deliveries", "name"];
+  const texts = rows.map(({ cell, id, plan, suspended, usage, name }) => {
+    return [cell, id, plan, suspended ? "suspended" : "active", String(usage.deliveries), printable(name)];
+  });
+  console.log(tableOf(heads, texts));
+}
+
+type UsageOfCells = readonly Answered<Awaited<ReturnType<typeof readUsage>>>[];
+
+function printUsage(told: UsageOfCells, { json }: Options): void {
+  if (json) return printLines(told.flatMap(({ cell, value }) => value.map((row) => ({ cell, ...row }))));
+  const rows = told.map(({ cell, value }) => ({ cell, accounts: value.length, ...sumOf(value) }));
+  const all = { cell: "all", accounts: rows.reduce((sum, row) => sum + row.accounts, 0), ...sumOf(rows) };
+  const texts = [...rows, all].map(({ cell, accounts, deliveries, overage }) => {
+    return [cell, String(accounts), String(deliveries), String(overage)];
+  });
+  console.log(tableOf(["cell", "accounts", "deliveries", "overage"], texts));
+}
+
+function sumOf(rows: readonly { deliveries: number; overage: number }[]) {
+  const sum = { deliveries: 0, overage: 0 };
+  for (const row of rows) {
+    sum.deliveries += row.deliveries;
+    sum.overage += row.overage;
+  }
+  return sum;
+}
+
+/** Customers choose the names: nothing of them may steer a terminal. */
+function printable(text: string): string {
+  return text.replaceAll(/\p{C}/gu, "?");
+}
+
+function printLines(rows: readonly object[]): void {
+  for (const row of rows) console.log(JSON.stringify(row));
+}

@@ -1,0 +1,200 @@
+import { SettingsError } from "../platform/start-error.ts";
+import { type Cell, type CellList, hostOf, portOf, type Router } from "./list.ts";
+import {
+  API_PATH,
+  CHECK,
+  CLOSED_PATHS,
+  ID_PATHS,
+  type Refusal,
+  REFUSALS,
+  TIME_CHARS,
+  TOKEN_PREFIXES,
+  WAITS,
+} from "./ways.ts";
+
+/**
+ * The bootstrap of Envoy, as JSON, for a list of cells: the same ways as HAProxy's (haproxy.ts), without a
+ * limit for each address, which Envoy does not have. Throws SettingsError where the list asks for the PROXY
+ * protocol, which Envoy takes from everybody. Source: Envoy's API v3, "Bootstrap", "HTTP route components",
+ * "Health checking".
+ */
+export function envoyConfig({ cells, router }: CellList): string {
+  if (router.proxyProtocol)
+    throw new SettingsError(["proxy_protocol: Envoy takes it from everybody; HAProxy asks who sends it"]);
+  const any = cells.flatMap(({ machines }) => machines);
+  const clusters = [...cells.map((cell) => cluster(clusterOf(cell), cell.machines)), cluster(ANY, any)];
+  const bootstrap = { static_resources: { listeners: [listener(cells, router)], clusters } };
+  return JSON.stringify(bootstrap, null, 2);
+}
+
+const ANY = "any_cell";
+const EXTENSIONS = "type.googleapis.com/envoy.extensions";
+
+function clusterOf({ cell }: Cell): string {
+  return `cell_${cell}`;
+}
+
+/** A part that is chosen by name, with its settings. `type`: below `envoy.extensions`. */
+function extension(name: string, type: string, settings: object = {}): object {
+  return { name, typed_config: { "@type": `${EXTENSIONS}.${type}`, ...settings } };
+}
+
+function address(place: string): object {
+  return { socket_address: { address: hostOf(place), port_value: portOf(place) } };
+}
+
+function listener(cells: readonly Cell[], router: Router): object {
+  return {
+    name: "sealpost",
+    address: address(router.listen),
+    filter_chains: [
+      {
+        filters: [connectionManager(cells, router)],
+        ...(router.certificate !== null && { transport_socket: tls(router.certificate) }),
+      },
+    ],
+  };
+}
+
+function tls(certificate: string): object {
+  const file = { filename: certificate };
+  const certificates = [{ certificate_chain: file, private_key: file }];
+  return extension("envoy.transport_sockets.tls", "transport_sockets.tls.v3.DownstreamTlsContext", {
+    common_tls_context: { tls_certificates: certificates, alpn_protocols: ["h2", "http/1.1"] },
+  });
+}
+
+function connectionManager(cells: readonly Cell[], router: Router): object {
+  const type = "filters.network.http_connection_manager.v3.HttpConnectionManager";
+  return extension("envoy.filters.network.http_connection_manager", type, {
+    stat_prefix: "sealpost",
+    request_headers_timeout: `${WAITS.head}s`,
+    common_http_protocol_options: { idle_timeout: `${WAITS.idle}s` },
+    stream_idle_timeout: `${WAITS.answer}s`,
+    ...addresses(router),
+    access_log: [accessLog()],
+    local_reply_config: { mappers: [noMachine()] },
+    http_filters: [extension("envoy.filters.http.router", "filters.http.router.v3.Router")],
+    route_config: { virtual_hosts: [{ name: "sealpost", domains: ["*"], routes: routes(cells) }] },
+  });
+}
+
+/** Who asks: the connection, or what a named proxy says. */
+function addresses({ trustedProxies }: Router): object {
+  if (trustedProxies.length === 0) return { use_remote_address: true };
+  const cidrs = trustedProxies.map((range) => {
+    const [prefix = "", length = ""] = range.split("/");
+    return { address_prefix: prefix, prefix_len: Number(length) };
+  });
+  const settings = { xff_trusted_cidrs: { cidrs }, skip_xff_append: false };
+  const type = "http.original_ip_detection.xff.v3.XffConfig";
+  const xff = extension("envoy.http.original_ip_detection.xff", type, settings);
+  return { use_remote_address: false, original_ip_detection_extensions: [xff] };
+}
+
+/** The path without its query, in which some providers send a secret. */
+const LOG_LINE =
+  "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT% %RESPONSE_CODE% %REQ(:METHOD)% %PATH(NQ)% %UPSTREAM_CLUSTER%/%UPSTREAM_HOST% %DURATION% ms %BYTES_SENT% bytes\n";
+
+function accessLog(): object {
+  const log_format = { text_format_source: { inline_string: LOG_LINE } };
+  return extension("envoy.access_loggers.stdout", "access_loggers.stream.v3.StdoutAccessLog", { log_format });
+}
+
+/** The id of a request, as Envoy writes it. */
+const REQUEST_ID = "%REQ(X-REQUEST-ID)%";
+
+/** The body of an answer of Envoy's own, and its headers. */
+function answerOf(refusal: Refusal) {
+  const { body, headers } = refusal.write(REQUEST_ID);
+  const { "content-type": content_type = "", ...others } = headers;
+  const named = Object.entries(others).map(([key, value]) => ({
+    header: { key, value },
+    append_action: "OVERWRITE_IF_EXISTS_OR_ADD",
+  }));
+  return { format: { text_format_source: { inline_string: body }, content_type }, headers: named };
+}
+
+/** Where no machine of the cell is ready, or none can be connected to. */
+function noMachine(): object {
+  const { format, headers } = answerOf(REFUSALS.noMachine);
+  const filter = { response_flag_filter: { flags: ["UH", "UF"] } };
+  return { filter, body_format_override: format, headers_to_add: headers };
+}
+
+function routes(cells: readonly Cell[]): object[] {
+  const refuse = (match: object, refusal: Refusal) => {
+    const { format, headers } = answerOf(refusal);
+    const direct_response = { status: refusal.status, body_format: format };
+    return { match, direct_response, response_headers_to_add: headers };
+  };
+  return [
+    ...CLOSED_PATHS.map((path) => refuse({ path, case_sensitive: false }, REFUSALS.closed)),
+    ...cells.map((cell) => ({ match: byToken(cell), route: to(clusterOf(cell)) })),
+    refuse({ prefix: API_PATH }, REFUSALS.unknownKey),
+    ...cells.map((cell) => ({ match: byId(cell), route: to(clusterOf(cell)) })),
+    ...ID_PATHS.map(({ path, prefix }) => refuse({ prefix: `${path}${prefix}` }, REFUSALS.unknownId)),
+    { match: { prefix: "/" }, route: to(ANY) },
+  ];
+}
+
+function byToken({ cell }: Cell): object {
+  const regex = `(?i:bearer) +(?:${TOKEN_PREFIXES.join("|")})${cell}.*`;
+  const string_match = { safe_regex: { regex } };
+  return { prefix: API_PATH, headers: [{ name: "authorization", string_match }] };
+}
+
+function byId({ cell }: Cell): object {
+  const ways = ID_PATHS.map(({ path, prefix }) => `${path}${prefix}`).join("|");
+  return { safe_regex: { regex: `(?:${ways})[0-9A-Za-z]{${TIME_CHARS}}(?i:${cell}).*` } };
+}
+
+/** Once more, at another machine where one is ready. More would multiply the load of a cell that is full. */
+const RETRY = {
+  retry_on: "connect-failure,refused-stream,retriable-status-codes",
+  retriable_status_codes: [503],
+  num_retries: 1,
+  retry_host_predicate: [
+    extension(
+      "envoy.retry_host_predicates.previous_hosts",
+      "retry.host.previous_hosts.v3.PreviousHostsPredicate",
+    ),
+  ],
+  host_selection_retry_max_attempts: 3,
+};
+
+function to(name: string): object {
+  return { cluster: name, timeout: `${WAITS.answer}s`, retry_policy: RETRY };
+}
+
+function cluster(name: string, machines: readonly string[]): object {
+  const { path, everySeconds, timeoutSeconds, failures } = CHECK;
+  return {
+    name,
+    type: "STRICT_DNS",
+    connect_timeout: `${WAITS.connect}s`,
+    load_assignment: {
+      cluster_name: name,
+      endpoints: [{ lb_endpoints: machines.map((machine) => ({ endpoint: { address: address(machine) } })) }],
+    },
+    // Nobody who is not ready is asked, not even where nobody is.
+    common_lb_config: { healthy_panic_threshold: { value: 0 } },
+    health_checks: [
+      {
+        timeout: `${timeoutSeconds}s`,
+        interval: `${everySeconds}s`,
+        no_traffic_interval: `${everySeconds}s`,
+        unhealthy_threshold: failures,
+        healthy_threshold: 1,
+        http_health_check: { path },
+      },
+    ],
+    typed_extension_protocol_options: {
+      "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
+        "@type": `${EXTENSIONS}.upstreams.http.v3.HttpProtocolOptions`,
+        common_http_protocol_options: { idle_timeout: `${WAITS.idleAtCell}s` },
+        explicit_http_config: { http_protocol_options: {} },
+      },
+    },
+  };
+}

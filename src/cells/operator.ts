@@ -1,0 +1,103 @@
+import { messageOf } from "../core/errors.ts";
+import type { Cell } from "./list.ts";
+
+/** What is asked of cells directly, with the operator's token, and of all of them at once. */
+
+const ASK_MS = 30_000;
+
+/** What a cell answered, or why there is nothing. */
+export type Told<T> = { cell: string; value: T } | { cell: string; problem: string };
+
+/** Asks every cell at once. One that cannot be asked, or refuses, has a problem, and the others an answer. */
+export function askCells<T>(
+  cells: readonly Cell[],
+  token: string,
+  ask: (get: Get) => Promise<T>,
+): Promise<Told<T>[]> {
+  return Promise.all(
+    cells.map(async ({ cell, machines }): Promise<Told<T>> => {
+      try {
+        return { cell, value: await ask((path) => getFrom(machines, path, token)) };
+      } catch (error) {
+        return { cell, problem: messageOf(error) };
+      }
+    }),
+  );
+}
+
+/** The body of a path of the cell. Throws an Error that says what was wrong. */
+export type Get = (path: string) => Promise<string>;
+
+/** From the first of its machines that is no standby, and takes requests. */
+async function getFrom(machines: readonly string[], path: string, token: string): Promise<string> {
+  let problem = "";
+  for (const machine of machines) {
+    const url = `http://${machine}${path}`;
+    try {
+      const answer = await fetch(url, {
+        headers: { authorization: `Bearer ${token}` },
+        signal: AbortSignal.timeout(ASK_MS),
+        redirect: "error",
+        proxy: false,
+      });
+      const body = await answer.text();
+      if (answer.ok) return body;
+      problem = `${machine} answers ${answer.status}: ${detailOf(body)}`;
+      if (answer.status !== 503) break;
+    } catch (error) {
+      problem = `${machine} does not answer: ${messageOf(error)}`;
+    }
+  }
+  throw new Error(problem);
+}
+
+function detailOf(body: string): string {
+  try {
+    const { detail } = JSON.parse(body) as { detail?: unknown };
+    return typeof detail === "string" ? detail : body;
+  } catch {
+    return body;
+  }
+}
+
+/** An account as `GET /v1/operator/accounts` has it. */
+export interface AccountOfCell {
+  id: string;
+  name: string;
+  plan: string;
+  suspended: boolean;
+  usage: { month: string; deliveries: number; overage: number };
+}
+
+const PAGE = 250;
+
+/** All accounts of a cell, newest first. */
+export async function readAccounts(get: Get): Promise<AccountOfCell[]> {
+  const accounts: AccountOfCell[] = [];
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const from: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+    const page = JSON.parse(await get(`/v1/operator/accounts?limit=${PAGE}${from}`)) as {
+      data: AccountOfCell[];
+      next_cursor: string | null;
+    };
+    accounts.push(...page.data);
+    cursor = page.next_cursor;
+  }
+  return accounts;
+}
+
+/** A line of `GET /v1/operator/usage`. */
+export interface UsageOfAccount {
+  account_id: string;
+  plan: string;
+  month: string;
+  deliveries: number;
+  overage: number;
+}
+
+/** What each account of a cell delivered in a month, such as `2026-11`; null: this one. */
+export async function readUsage(get: Get, month: string | null): Promise<UsageOfAccount[]> {
+  const query = month === null ? "" : `?month=${encodeURIComponent(month)}`;
+  const lines = (await get(`/v1/operator/usage${query}`)).split("\n").filter((line) => line !== "");
+  return lines.map((line) => JSON.parse(line) as UsageOfAccount);
+}

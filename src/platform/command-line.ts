@@ -1,0 +1,60 @@
+import { parseArgs, type ParseArgsConfig } from "node:util";
+import { messageOf } from "../core/errors.ts";
+import { SettingsError, StartError } from "./start-error.ts";
+
+/** What the commands of the executable have in common: options, errors, exit codes, tables. */
+
+export const EXIT = { good: 0, failed: 1, wrongUsage: 2 } as const;
+
+/** The words of a command are wrong: one sentence. */
+export class UsageError extends Error {
+  override name = "UsageError";
+}
+
+type Options = NonNullable<ParseArgsConfig["options"]>;
+
+/** The options and other words of a command; throws UsageError. */
+export function parseWords<O extends Options>(words: readonly string[], options: O) {
+  try {
+    return parseArgs({ args: [...words], options, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(messageOf(error));
+  }
+}
+
+/** What a command may also end with, beside the errors of settings and of the start: a message tells all. */
+type Expected = new (...args: never[]) => Error;
+
+/** Runs a command, and answers the exit code. What it throws that it may throw is one message. */
+export async function runCommandLine(
+  usage: string,
+  work: () => Promise<number>,
+  ...expected: readonly Expected[]
+): Promise<number> {
+  // What is under way is ended and removed as the process ends.
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => process.exit(EXIT.failed));
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof UsageError) console.error(`${error.message}\n${usage}`);
+    else if (error instanceof SettingsError) console.error(error.problems.join("\n"));
+    else if ([StartError, ...expected].some((one) => error instanceof one)) console.error(messageOf(error));
+    else throw error;
+    const isWrong = error instanceof UsageError || error instanceof SettingsError;
+    return isWrong ? EXIT.wrongUsage : EXIT.failed;
+  }
+}
+
+/** Rows below their heads, in columns as wide as they need. */
+export function tableOf(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [heads, ...rows];
+  const widths = heads.map((_, at) => Math.max(...all.map((row) => (row[at] ?? "").length)));
+  return all
+    .map((row) =>
+      row
+        .map((text, at) => text.padEnd(widths[at] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
