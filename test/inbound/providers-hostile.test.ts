@@ -48,6 +48,22 @@ test("AWS SNS: a version that no table has is refused by itself, also by a name 
   }
 });
 
+test.each([
+  ["us-east-1", null],
+  ["us-gov-west-1", null],
+  ["eu-isoe-west-1", null],
+  // Objects of a bucket that is called sns.
+  ["s3-us-west-2", "wrong_key_id"],
+  ["s3-external-1", "wrong_key_id"],
+  ["s3-accelerate", "wrong_key_id"],
+])("AWS SNS: a certificate at sns.%s.amazonaws.com", async (region, refusal) => {
+  const [pem = ""] = Object.values(CASES["aws_sns"]?.keyDocuments ?? {});
+  const request = await genuine("aws_sns");
+  const other = withBody(request, textOf(request).replaceAll("//sns.us-east-1.", `//sns.${region}.`));
+  const found = await outcome("aws_sns", other, materialFor("aws_sns"), keysOf(pem));
+  expect(found === "wrong_key_id" ? found : null).toBe(refusal);
+});
+
 test("HubSpot: a hash that is lengthened by anything but JSON is refused", async () => {
   const body = `{"a":1}\u0080`;
   const signature = hashOf("sha256", "hex", `s${body}`);

@@ -19,7 +19,9 @@ import { UNSTATED_WINDOW } from "../window.ts";
 
 /** AWS SNS signs some fields of its JSON with the key of a certificate at one of its own addresses. */
 
-const SNS_HOST = String.raw`sns\.[a-z0-9-]{3,}\.amazonaws\.com(?:\.cn)?`;
+/** `us-gov-west-1`, and no name of another service: what lies at `sns.s3-us-west-2` is anybody's. */
+const REGION = String.raw`[a-z]{2}(?:-[a-z]+)+-\d{1,2}`;
+const SNS_HOST = String.raw`sns\.${REGION}\.amazonaws\.com(?:\.cn)?`;
 const CERTIFICATE_URL = new RegExp(`^https://${SNS_HOST}/[A-Za-z0-9._/-]+\\.pem$`);
 const SUBSCRIBE_URL = new RegExp(`^https://${SNS_HOST}/\\?`);
 const COMMON_NAME = /^sns(?:\.[a-z0-9-]+)*\.amazonaws\.com(?:\.cn)?$/;

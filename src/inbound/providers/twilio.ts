@@ -107,6 +107,7 @@ export const TWILIO: ProviderRow = {
     "https://github.com/twilio-labs/function-templates/blob/main/hello-messaging/README.md",
     "The address is signed: enter it there exactly as shown here, or set public_url.",
     "The primary and the secondary Auth Token may both be entered while they are rotated.",
+    "Two requests of one call that are the same in every field are one event.",
     "Sealpost answers calls and messages with an empty response.",
   ),
 };
