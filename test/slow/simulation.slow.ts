@@ -5,7 +5,7 @@ import { MUTANTS } from "../simulation/mutants.ts";
 import { COUNTED } from "../simulation/tally.ts";
 
 const folder = join(import.meta.dir, "../simulation");
-const SEEDS = 2000;
+const SEEDS = 1000;
 const SEEDS_FOR_A_MUTANT = 2000;
 const SCENARIOS = 2;
 /** Two together that have 2,600 steps: each is run as often as it has steps. */
