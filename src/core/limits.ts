@@ -429,7 +429,7 @@ export const LIMITS = {
   longWorksAtOnceMax: {
     value: 4,
     unit: "count",
-    why: "Previews, text searches, lists that look at more than 250 entries, proposals of a schema, lists of attempts and counts for a bulk replay that one caller, or all links of a consumer, has under way at once: each holds events in memory, some ten times the size of one, or very many keys.",
+    why: "Previews, text searches, lists that look at more than 250 entries, proposals of a schema, lists of attempts, numbers of endpoints and counts for a bulk replay that one caller, or all links of a consumer, has under way at once: each holds events in memory, some ten times the size of one, or very many keys.",
   },
   longWorksOfAccountMax: {
     value: 16,

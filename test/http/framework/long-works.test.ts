@@ -88,10 +88,12 @@ describe("places", () => {
 
 describe("requests", () => {
   let api: Api;
+  let endpointId: string;
 
   beforeEach(async () => {
     api = await startApi();
-    await api.endpoint({ url: api.receiver.url("x"), eventTypes: ["x.long"], status: "paused" });
+    const made = await api.endpoint({ url: api.receiver.url("x"), eventTypes: ["x.long"], status: "paused" });
+    endpointId = made.publicId;
     await api.publish("x.long", { consumer_id: "anna" });
     await api.data.index.settle();
   });
@@ -115,17 +117,20 @@ describe("requests", () => {
     ["GET", "/v1/deliveries?q=a&format=ndjson", undefined],
     ["GET", "/v1/deliveries/:delivery/attempts", undefined],
     ["POST", "/v1/replays", { status: ["delivered"], dry_run: true }],
+    ["GET", "/v1/stats?by=hour", undefined],
+    ["GET", "/v1/stats/endpoints?endpoint_ids=:endpoint", undefined],
+    ["GET", "/v1/endpoints/:endpoint/stats?by=hour", undefined],
   ];
   const SHORT: Asked[] = [
     ["POST", "/v1/events", { type: "x.short", data: {} }],
     ["POST", "/v1/events/batch", { events: [{ type: "x.short", data: {} }] }],
     ["GET", "/v1/events?type=x.long", undefined],
     ["GET", "/v1/deliveries", undefined],
-    ["GET", "/v1/stats", undefined],
+    ["GET", "/v1/usage", undefined],
   ];
 
   test.each(LONG)("%s %s needs a place, before it has read anything", async (method, asked, body) => {
-    const path = asked.replace(":delivery", await someDelivery());
+    const path = asked.replace(":delivery", await someDelivery()).replace(":endpoint", endpointId);
     for (const name of NAMES) set(name, 0);
     using read = spyOn(api.data.events, "getWithData");
     using looked = spyOn(api.data.index, "below");

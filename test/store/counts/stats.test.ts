@@ -159,6 +159,13 @@ test.each([
   },
 );
 
+test("what waits is counted over many endpoints without a turn for each", async () => {
+  for (let n = 0; n < 200; n++) await addEndpoint("full");
+  using giveWay = spyOn(api.data.store.turns, "giveWay");
+  await api.get(`/v1/stats?${SPAN}`);
+  expect(giveWay.mock.calls.length).toBeLessThan(100);
+});
+
 test.each(["/v1/stats", "its endpoints"])(
   "what goes from memory to the table between two pieces counts once: %s",
   async (what) => {
