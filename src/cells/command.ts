@@ -32,7 +32,8 @@ const QUESTIONS = new Map([
     "metrics",
     question(
       (get) => get("/metrics"),
-      (told) => process.stdout.write(mergeMetrics(told)),
+      // Not process.stdout.write: what a pipe has not taken would be lost as the process ends.
+      (told) => console.log(mergeMetrics(told).trimEnd()),
     ),
   ],
 ]);

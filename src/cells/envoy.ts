@@ -71,11 +71,18 @@ function connectionManager(cells: readonly Cell[], router: Router): object {
     request_headers_timeout: `${WAITS.head}s`,
     common_http_protocol_options: { idle_timeout: `${WAITS.idle}s` },
     stream_idle_timeout: `${WAITS.answer}s`,
+    // A path goes by what a cell makes of it.
+    normalize_path: true,
+    path_with_escaped_slashes_action: "REJECT_REQUEST",
     ...addresses(router),
     access_log: [accessLog()],
     local_reply_config: { mappers: [noMachine()] },
     http_filters: [extension("envoy.filters.http.router", "filters.http.router.v3.Router")],
-    route_config: { virtual_hosts: [{ name: "sealpost", domains: ["*"], routes: routes(cells) }] },
+    route_config: {
+      virtual_hosts: [{ name: "sealpost", domains: ["*"], routes: routes(cells) }],
+      // What a stranger says of the address does not reach a cell.
+      request_headers_to_add: [overwritten("x-forwarded-for", "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%")],
+    },
   });
 }
 
@@ -102,23 +109,24 @@ function accessLog(): object {
 }
 
 /** The id of a request, as Envoy writes it. */
-const REQUEST_ID = "%REQ(X-REQUEST-ID)%";
+const REQUEST_ID = "%STREAM_ID%";
 
 /** The body of an answer of Envoy's own, and its headers. */
 function answerOf(refusal: Refusal) {
   const { body, headers } = refusal.write(REQUEST_ID);
   const { "content-type": content_type = "", ...others } = headers;
-  const named = Object.entries(others).map(([key, value]) => ({
-    header: { key, value },
-    append_action: "OVERWRITE_IF_EXISTS_OR_ADD",
-  }));
+  const named = Object.entries(others).map(([key, value]) => overwritten(key, value));
   return { format: { text_format_source: { inline_string: body }, content_type }, headers: named };
 }
 
-/** Where no machine of the cell is ready, or none can be connected to. */
+function overwritten(key: string, value: string): object {
+  return { header: { key, value }, append_action: "OVERWRITE_IF_EXISTS_OR_ADD" };
+}
+
+/** Where no machine of the cell is ready, none can be connected to, or too many are asked already. */
 function noMachine(): object {
   const { format, headers } = answerOf(REFUSALS.noMachine);
-  const filter = { response_flag_filter: { flags: ["UH", "UF"] } };
+  const filter = { response_flag_filter: { flags: ["UH", "UF", "UO"] } };
   return { filter, body_format_override: format, headers_to_add: headers };
 }
 
@@ -134,7 +142,7 @@ function routes(cells: readonly Cell[]): object[] {
     refuse({ prefix: API_PATH }, REFUSALS.unknownKey),
     ...cells.map((cell) => ({ match: byId(cell), route: to(clusterOf(cell)) })),
     ...ID_PATHS.map(({ path, prefix }) => refuse({ prefix: `${path}${prefix}` }, REFUSALS.unknownId)),
-    { match: { prefix: "/" }, route: to(ANY) },
+    { match: { prefix: "/" }, route: toAny(cells) },
   ];
 }
 
@@ -149,10 +157,12 @@ function byId({ cell }: Cell): object {
   return { safe_regex: { regex: `(?:${ways})[0-9A-Za-z]{${TIME_CHARS}}(?i:${cell}).*` } };
 }
 
-/** Once more, at another machine where one is ready. More would multiply the load of a cell that is full. */
+/**
+ * Once more, at another machine where one is ready, if the first has read nothing. A machine that answers 503
+ * may have taken the event.
+ */
 const RETRY = {
-  retry_on: "connect-failure,refused-stream,retriable-status-codes",
-  retriable_status_codes: [503],
+  retry_on: "connect-failure,refused-stream",
   num_retries: 1,
   retry_host_predicate: [
     extension(
@@ -163,9 +173,29 @@ const RETRY = {
   host_selection_retry_max_attempts: 3,
 };
 
-function to(name: string): object {
-  return { cluster: name, timeout: `${WAITS.answer}s`, retry_policy: RETRY };
+function to(name: string, retry_policy: object = RETRY): object {
+  // A large body may take its time, as long as something comes.
+  return { cluster: name, timeout: "0s", idle_timeout: `${WAITS.answer}s`, retry_policy };
 }
+
+/** Pages and files are the same at every cell, except while some of them are being upgraded. */
+function toAny(cells: readonly Cell[]): object {
+  const machines = cells.flatMap((cell) => cell.machines).length;
+  return to(ANY, {
+    ...RETRY,
+    retry_on: `${RETRY.retry_on},retriable-status-codes`,
+    retriable_status_codes: [404],
+    num_retries: Math.max(1, machines - 1),
+  });
+}
+
+/** What is under way at a time. Envoy's own bounds, 1,024 requests and 3 retries, are too few for a cell. */
+const BOUNDS = {
+  max_connections: 20_000,
+  max_pending_requests: 20_000,
+  max_requests: 20_000,
+  max_retries: 1000,
+};
 
 function cluster(name: string, machines: readonly string[]): object {
   const { path, everySeconds, timeoutSeconds, failures } = CHECK;
@@ -173,6 +203,7 @@ function cluster(name: string, machines: readonly string[]): object {
     name,
     type: "STRICT_DNS",
     connect_timeout: `${WAITS.connect}s`,
+    circuit_breakers: { thresholds: [BOUNDS] },
     load_assignment: {
       cluster_name: name,
       endpoints: [{ lb_endpoints: machines.map((machine) => ({ endpoint: { address: address(machine) } })) }],

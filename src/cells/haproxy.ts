@@ -3,6 +3,7 @@ import {
   API_PATH,
   CHECK,
   CLOSED_PATHS,
+  CROOKED_PATH,
   ID_PATHS,
   type Refusal,
   REFUSALS,
@@ -22,16 +23,21 @@ export function haproxyConfig({ cells, router }: CellList): string {
     ...(cells.some(hasName) ? [RESOLVERS] : []),
     frontend(cells, router),
     ...cells.map((cell) => backend(`cell_${cell.cell}`, RETRIED, cell.machines.map(checked))),
-    // Pages and files are the same at every cell, except while some of them are being upgraded.
-    backend("any_cell", `${RETRIED} 404`, cells.flatMap(tracked)),
+    backend("any_cell", retriedAtAny(cells), cells.flatMap(tracked)),
   ].join("\n\n");
 }
 
 /** The id of a request, as HAProxy writes it. */
 const REQUEST_ID = "%[var(txn.id)]";
 
-/** What a machine answers so has changed nothing, and the other one of the pair may take it. */
-const RETRIED = "conn-failure 503";
+/** A machine that no connection leads to has read nothing. One that answers 503 may have taken the event. */
+const RETRIED = ["retry-on conn-failure"];
+
+/** Pages and files are the same at every cell, except while some of them are being upgraded. */
+function retriedAtAny(cells: readonly Cell[]): string[] {
+  const machines = cells.flatMap((cell) => cell.machines).length;
+  return ["retry-on conn-failure 404", `retries ${Math.max(1, machines - 1)}`];
+}
 
 const HEAD = `# Made by \`sealpost cells config haproxy\`: change the list of cells, and make it anew.
 global
@@ -49,13 +55,20 @@ defaults
   timeout client ${WAITS.answer}s
   timeout server ${WAITS.answer}s
   timeout check ${CHECK.timeoutSeconds}s
-  # Once more, at another machine where one is ready. More would multiply the load of a cell that is full.
+  # Once more, at another machine where one is ready.
   retries 1
   option redispatch 1
   http-error status 503 ${answerOf(REFUSALS.noMachine)}`;
 
-const RESOLVERS = `resolvers system
-  parse-resolv-conf`;
+/** As good as for ever. */
+const DAYS_OF_HOLD = 365;
+
+/** A machine is ready or not by its check alone: while a name server fails, its last address holds. */
+const RESOLVERS = [
+  "resolvers system",
+  "parse-resolv-conf",
+  ...["nx", "refused", "timeout", "other", "obsolete"].map((what) => `hold ${what} ${DAYS_OF_HOLD}d`),
+].join("\n  ");
 
 function frontend(cells: readonly Cell[], router: Router): string {
   const secured = router.certificate === null ? "" : ` ssl crt ${router.certificate} alpn h2,http/1.1`;
@@ -65,8 +78,10 @@ function frontend(cells: readonly Cell[], router: Router): string {
     "http-request set-var(txn.id) uuid",
     ...addresses(router),
     "stick-table type ipv6 size 100k expire 60s store conn_cur",
-    "http-request track-sc0 src",
+    // Who has one address of IPv6 has all that share its first 64 bits.
+    "http-request track-sc0 src,ipmask(32,64)",
     `http-request return status 429 ${answerOf(REFUSALS.tooMany)} if { sc0_conn_cur gt ${router.requestsPerAddress} }`,
+    `http-request return status 404 ${answerOf(REFUSALS.closed)} if { path -m reg ${quoted(CROOKED_PATH)} }`,
     ...CLOSED_PATHS.map(
       (path) => `http-request return status 404 ${answerOf(REFUSALS.closed)} if { path -i ${path} }`,
     ),
@@ -80,7 +95,10 @@ function frontend(cells: readonly Cell[], router: Router): string {
       ({ path, prefix }) =>
         `http-request set-var(txn.cell) path,bytes(${path.length + prefix.length + TIME_CHARS},2),upper if { path_beg ${path}${prefix} }`,
     ),
-    `acl is_known var(txn.cell) -m str ${cells.map(({ cell }) => cell).join(" ")}`,
+    ...inLines(
+      "acl is_known var(txn.cell) -m str",
+      cells.map(({ cell }) => cell),
+    ),
     `http-request return status 401 ${answerOf(REFUSALS.unknownKey)} if { path_beg ${API_PATH} } !is_known`,
     `http-request return status 404 ${answerOf(REFUSALS.unknownId)} if { var(txn.cell) -m found } !is_known`,
     "use_backend cell_%[var(txn.cell)] if is_known",
@@ -92,21 +110,32 @@ function frontend(cells: readonly Cell[], router: Router): string {
 function addresses({ trustedProxies, proxyProtocol }: Router): string[] {
   const told = ["http-request del-header x-forwarded-for", "option forwardfor"];
   if (trustedProxies.length === 0) return told;
-  const named = `src ${trustedProxies.join(" ")}`;
-  if (proxyProtocol) return [`tcp-request connection expect-proxy layer4 if { ${named} }`, ...told];
+  const named = inLines("acl is_named src", trustedProxies);
+  if (proxyProtocol) return [...named, "tcp-request connection expect-proxy layer4 if is_named", ...told];
   // The last one is what the named proxy itself has added.
-  const line = `http-request set-src req.hdr(x-forwarded-for,-1) if { ${named} } { req.hdr(x-forwarded-for) -m found }`;
-  return [line, ...told];
+  const line =
+    "http-request set-src req.hdr(x-forwarded-for,-1) if is_named { req.hdr(x-forwarded-for) -m found }";
+  return [...named, line, ...told];
 }
 
-function backend(name: string, retried: string, servers: readonly string[]): string {
+/** HAProxy takes 64 words a line. Lines of one `acl` are one condition, true where any of them is. */
+const WORDS_A_LINE = 32;
+
+function inLines(begin: string, words: readonly string[]): string[] {
+  const lines: string[] = [];
+  for (let at = 0; at < words.length; at += WORDS_A_LINE)
+    lines.push([begin, ...words.slice(at, at + WORDS_A_LINE)].join(" "));
+  return lines;
+}
+
+function backend(name: string, retried: readonly string[], servers: readonly string[]): string {
   const { everySeconds, failures, path } = CHECK;
   return [
     `backend ${name}`,
     "option httpchk",
     `http-check send meth GET uri ${path} ver HTTP/1.1 hdr host sealpost`,
     "http-check expect status 200",
-    `retry-on ${retried}`,
+    ...retried,
     `default-server inter ${everySeconds}s fall ${failures} rise 1 pool-purge-delay ${WAITS.idleAtCell}s`,
     ...servers,
   ].join("\n  ");

@@ -21,6 +21,12 @@ export const API_PATH = "/v1/";
 /** What a cell answers to its operator alone is asked of the cell itself. */
 export const CLOSED_PATHS = ["/metrics"] as const;
 
+/**
+ * A path that a cell reads as another one: a step of one or two dots, or a backslash. Source: WHATWG URL,
+ * 4.4 "URL parsing", path state.
+ */
+export const CROOKED_PATH = String.raw`(^|[/\\])(\.|%2[eE]){1,2}([/\\]|$)|\\`;
+
 /** An answer of the router's own, in a cell's words. */
 export interface Refusal {
   status: number;

@@ -2,6 +2,8 @@ import { expect, test } from "bun:test";
 import { haproxyConfig } from "../../src/cells/haproxy.ts";
 import { parseCellList } from "../../src/cells/list.ts";
 
+const ALPHABET = [..."0123456789ABCDEFGHJKMNPQRSTVWXYZ"];
+
 const configOf = (machines: readonly string[], router = {}) =>
   haproxyConfig(parseCellList(JSON.stringify({ cells: [{ cell: "7K", machines }], router }), "cells.json"));
 
@@ -16,5 +18,19 @@ test("a machine of IPv6 has a name without brackets, and one with a name is look
 test("nobody's word about an address is taken unless the list names them", () => {
   expect(configOf(["10.0.0.1:8080"])).not.toContain("set-src");
   const config = configOf(["10.0.0.1:8080"], { trusted_proxies: ["10.9.0.0/16", "fd00::/8"] });
-  expect(config).toContain("set-src req.hdr(x-forwarded-for,-1) if { src 10.9.0.0/16 fd00::/8 }");
+  expect(config).toContain("  acl is_named src 10.9.0.0/16 fd00::/8\n");
+  expect(config).toContain("set-src req.hdr(x-forwarded-for,-1) if is_named {");
+});
+
+test("1,024 cells and 100 ranges stand in lines that HAProxy takes", () => {
+  const names = ALPHABET.flatMap((first) => ALPHABET.map((second) => first + second));
+  const cells = names.map((cell, at) => ({ cell, machines: [`10.0.${at >> 8}.${at & 255}:8080`] }));
+  const trusted_proxies = Array.from({ length: 100 }, (_, at) => `10.9.${at}.0/24`);
+  const config = haproxyConfig(
+    parseCellList(JSON.stringify({ cells, router: { trusted_proxies } }), "cells.json"),
+  );
+  const conditions = config.split("\n").filter((line) => line.startsWith("  acl "));
+  expect(Math.max(...conditions.map((line) => line.trim().split(" ").length))).toBeLessThanOrEqual(64);
+  const words = new Set(conditions.flatMap((line) => line.split(" ")));
+  expect([...names, ...trusted_proxies].filter((word) => !words.has(word))).toEqual([]);
 });

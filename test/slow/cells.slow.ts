@@ -130,9 +130,27 @@ describe.skipIf(!canRun).each([...ROUTERS])("behind %s", (kind: RouterKind) => {
     // A key of a cell that does not know it: the cell itself refuses.
     const stranger = { authorization: `bearer  ${makeToken("sp_live_", "7K")}` };
     expect(await ask("/v1/events", stranger)).toEqual(unknown);
+    const known = { authorization: `bearer  ${tenants[1]?.keys.live ?? ""}` };
+    expect((await fetch(`${router.url}/v1/project`, { headers: known })).status).toBe(200);
     // What is the same everywhere is answered by any of them.
     for (const path of ["/", "/docs", "/openapi.json", "/healthz"])
       expect([path, (await fetch(router.url + path)).status]).toEqual([path, 200]);
+  }, 60_000);
+
+  test("no crooked path leads to what is closed", async () => {
+    await using router = await Router.start(kind, { cells: listed() });
+    const crooked = [
+      "/x/../metrics",
+      "/./metrics",
+      "/%2e/metrics",
+      "/x/%2E./metrics",
+      "/x\\..\\metrics",
+      "//metrics",
+    ];
+    for (const path of crooked) {
+      const answer = await askRaw(router, `GET ${path} HTTP/1.1\r\nauthorization: Bearer ${OPERATOR_TOKEN}`);
+      expect([path, /^HTTP\/1.1 (400|404) /.test(answer) ? "closed" : answer]).toEqual([path, "closed"]);
+    }
   }, 60_000);
 
   test("a cell that is killed answers 503, is back by itself, and the others do not notice", async () => {
@@ -213,10 +231,13 @@ describe.skipIf(!canRun).each([...ROUTERS])("behind %s", (kind: RouterKind) => {
     // A request that was on its way ends with its connection: its sender cannot tell, and sends it again.
     const isAccepted = () =>
       publish("after").then(
-        ({ status }) => status === 202,
+        ({ status }) => status < 300,
         () => false,
       );
-    while (!(await isAccepted())) await Bun.sleep(200);
+    for (let inARow = 0; inARow < 10; ) {
+      inARow = (await isAccepted()) ? inARow + 1 : 0;
+      await Bun.sleep(100);
+    }
     // What was accepted before the loss is known to the other machine.
     expect((await publish("before-19")).json.duplicate).toBe(true);
   }, 120_000);
@@ -326,6 +347,16 @@ describe.skipIf(!canRun)("all cells at once", () => {
     expect(asked.error).toContain("cell 9X: 127.0.0.1:9 does not answer");
   }, 30_000);
 });
+
+/** What is answered to a request whose first lines are `head`, as they are. */
+async function askRaw({ url }: Router, head: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.write(`${head}\r\nhost: hooks.test\r\nconnection: close\r\n\r\n`);
+  let answer = "";
+  for await (const chunk of socket) answer += String(chunk);
+  return answer;
+}
 
 async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await Bun.sleep(20);
