@@ -495,6 +495,26 @@ export const LIMITS = {
     unit: "count",
     why: "Attempts of one delivery, above which none is made by hand any more: each keeps up to `responseKeptBytesMax` of an answer.",
   },
+  byHandOfConsumerMax: {
+    value: 2000,
+    unit: "count",
+    why: "Test events and retries by hand that the links of one consumer ask for at once. Then one is refused with 429: no plan counts them, and each keeps up to `responseKeptBytesMax` of an answer as long as its event is kept.",
+  },
+  byHandOfConsumerPerHour: {
+    value: 500,
+    unit: "count",
+    why: "What comes back of that, steadily: far more than people ask for.",
+  },
+  byHandOfAccountMax: {
+    value: 20_000,
+    unit: "count",
+    why: "The same of all keys of an account, and once more of all its portal links together.",
+  },
+  byHandOfAccountPerHour: {
+    value: 5000,
+    unit: "count",
+    why: "What comes back of that, steadily. Many deliveries at once are replayed in bulk, which the plan counts.",
+  },
   replayedOfEventMax: {
     value: 1000,
     unit: "count",

@@ -197,6 +197,7 @@ function retryDelivery(services: RetryNeeds): AnyRoute {
     access: "manage",
     budget: "management",
     audit: "Its attempt stands in the log as made by hand.",
+    isByHand: true,
     body: NO_FIELDS,
     bodyExample: {},
     answers: {

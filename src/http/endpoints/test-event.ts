@@ -68,6 +68,7 @@ function testRoute(services: TestNeeds): AnyRoute {
       { additionalProperties: false },
     ),
     bodyExample: { type: "invoice.paid" },
+    isByHand: true,
     waitMaxSeconds: ATTEMPT_WAIT_SECONDS,
     answers: TEST_ANSWERS,
     refuses: { conflict: "It is disabled, or is given to another consumer at this moment." },

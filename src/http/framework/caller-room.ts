@@ -5,33 +5,53 @@ import { TokenBuckets } from "./ratelimit.ts";
 
 const HOUR_SECONDS = 3600;
 
-/**
- * What callers may still make the audit log keep, in bytes that come back over time: the keys of an account,
- * its links together, and of those the links of each consumer. In memory: a restart gives all of it back.
- */
-export class AuditRoom {
-  private readonly accounts = new TokenBuckets(
-    limit("auditOfAccountBytesPerHour") / HOUR_SECONDS,
-    limit("auditOfAccountBytesMax"),
-  );
-  private readonly consumers = new TokenBuckets(
-    limit("auditOfConsumerBytesPerHour") / HOUR_SECONDS,
-    limit("auditOfConsumerBytesMax"),
-  );
+type Name = Parameters<typeof limit>[0];
 
-  /** Throws 429 where the caller has used up its room, and has to wait for some. */
-  require(caller: Caller, now: number): void {
+/** The limits of a room: how much at once, and what comes back in an hour. */
+interface Size {
+  ofAccount: Name;
+  ofAccountPerHour: Name;
+  ofConsumer: Name;
+  ofConsumerPerHour: Name;
+  /** What a caller is told that has used it up. */
+  detail: string;
+}
+
+/**
+ * What callers may still make the service keep that no plan counts, as room that comes back over time: the
+ * keys of an account have one, its links together another, and the links of each consumer one more. In
+ * memory: a restart gives all of it back.
+ */
+export class CallerRoom {
+  private readonly accounts: TokenBuckets;
+  private readonly consumers: TokenBuckets;
+  private readonly detail: string;
+
+  constructor({ ofAccount, ofAccountPerHour, ofConsumer, ofConsumerPerHour, detail }: Size) {
+    this.accounts = new TokenBuckets(limit(ofAccountPerHour) / HOUR_SECONDS, limit(ofAccount));
+    this.consumers = new TokenBuckets(limit(ofConsumerPerHour) / HOUR_SECONDS, limit(ofConsumer));
+    this.detail = detail;
+  }
+
+  /**
+   * Takes `size`; throws 429 where the caller has no room for it, and has to wait for some. 0: throws where
+   * what was spent was more than there was.
+   */
+  take(caller: Caller, size: number, now: number): void {
     for (const [buckets, name] of this.shareOf(caller)) {
-      const { isGranted, retryAfterSeconds } = buckets.take(name, 0, now);
-      if (!isGranted) throw noRoom(retryAfterSeconds);
+      const { isGranted, retryAfterSeconds } = buckets.take(name, size, now);
+      if (isGranted) continue;
+      const headers = { "retry-after": String(retryAfterSeconds) };
+      throw new Problem("rate_limited", this.detail, { headers });
     }
   }
 
-  /** A change that had room before weighs so much: the last one may take more than there was. */
-  take(caller: Caller, bytes: number, now: number): void {
-    for (const [buckets, name] of this.shareOf(caller)) buckets.spend(name, bytes, now);
+  /** Takes `size` for what had room before: the last one may take more than there was. */
+  spend(caller: Caller, size: number, now: number): void {
+    for (const [buckets, name] of this.shareOf(caller)) buckets.spend(name, size, now);
   }
 
+  /** The smaller room first: who has used up its own takes nothing of the others'. */
   private shareOf({ kind, accountId, projectId, consumerId }: Caller): [TokenBuckets, string][] {
     if (kind === "api_key") return [[this.accounts, `keys of ${accountId}`]];
     return [
@@ -41,7 +61,24 @@ export class AuditRoom {
   }
 }
 
-function noRoom(seconds: number): Problem {
-  const detail = "The changes of this caller use up their room in the audit log, which comes back over time.";
-  return new Problem("rate_limited", detail, { headers: { "retry-after": String(seconds) } });
+/** Bytes of entries of the audit log. */
+export function makeAuditRoom(): CallerRoom {
+  return new CallerRoom({
+    ofAccount: "auditOfAccountBytesMax",
+    ofAccountPerHour: "auditOfAccountBytesPerHour",
+    ofConsumer: "auditOfConsumerBytesMax",
+    ofConsumerPerHour: "auditOfConsumerBytesPerHour",
+    detail: "The changes of this caller use up their room in the audit log, which comes back over time.",
+  });
+}
+
+/** Attempts that are asked for one by one, and that no plan counts. */
+export function makeByHandRoom(): CallerRoom {
+  return new CallerRoom({
+    ofAccount: "byHandOfAccountMax",
+    ofAccountPerHour: "byHandOfAccountPerHour",
+    ofConsumer: "byHandOfConsumerMax",
+    ofConsumerPerHour: "byHandOfConsumerPerHour",
+    detail: "This caller has asked for very many tests and retries by hand. Some more are taken over time.",
+  });
 }

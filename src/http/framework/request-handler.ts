@@ -13,7 +13,7 @@ import { isHeavy, type Turns } from "../../core/structures/turn-queue.ts";
 import { admit } from "./access.ts";
 import type { Arrivals } from "./arrivals.ts";
 import { auditEntry } from "./audit-entry.ts";
-import type { AuditRoom } from "./audit-room.ts";
+import type { CallerRoom } from "./caller-room.ts";
 import { ANYBODY, type BodiesInFlight, type BodyInFlight } from "./bodies-in-flight.ts";
 import { AnswerRoom, largeBytesOf } from "./large-answer.ts";
 import { isAnswerPieces } from "./streamed.ts";
@@ -75,7 +75,8 @@ export interface Shared {
   /** The large ones. */
   answers: BodiesInFlight;
   longWorks: LongWorks;
-  auditRoom: AuditRoom;
+  auditRoom: CallerRoom;
+  byHandRoom: CallerRoom;
   headers: AnswerHeaders;
   /** How long the connection of a request may be idle; 0: as long as it takes. */
   extendTimeout(request: Request, seconds: number): void;
@@ -194,7 +195,14 @@ export class RequestHandler implements RequestContext {
   private requireAuditRoom(): void {
     const { audit } = this.prepared.route;
     if (this.caller === null || typeof audit !== "object" || audit.isNeverRefused || this.isAudited) return;
-    this.shared.auditRoom.require(this.caller, this.shared.parts.now());
+    this.shared.auditRoom.take(this.caller, 0, this.shared.parts.now());
+  }
+
+  /** Throws 429. What is refused later has taken its place all the same. */
+  private takeByHand(): void {
+    if (!this.prepared.route.isByHand || this.caller === null) return;
+    const { byHandRoom, parts } = this.shared;
+    byHandRoom.take(this.caller, 1, parts.now());
   }
 
   private noteChange(answer: Answer): void {
@@ -203,7 +211,7 @@ export class RequestHandler implements RequestContext {
     const bytes = this.shared.parts.audit.add(auditEntry(audit, this, answer));
     // A transaction may run again after a rollback.
     if (this.caller !== null && !this.isAudited)
-      this.shared.auditRoom.take(this.caller, bytes, this.shared.parts.now());
+      this.shared.auditRoom.spend(this.caller, bytes, this.shared.parts.now());
     this.isAudited = true;
   }
 
@@ -328,11 +336,16 @@ export class RequestHandler implements RequestContext {
   }
 
   private handle(): Answer | Promise<Answer> {
-    const { route, takesKey } = this.prepared;
+    const { takesKey } = this.prepared;
     const key = takesKey ? readIdempotencyKey(this.request) : null;
     if (key !== null) return this.answerOnce(key);
+    return this.handleOnce();
+  }
+
+  private handleOnce(): Answer | Promise<Answer> {
     this.requireAuditRoom();
-    return route.handle(this);
+    this.takeByHand();
+    return this.prepared.route.handle(this);
   }
 
   /** Elysia hands on a parameter whose percent-encoding is broken as null. */
@@ -387,10 +400,9 @@ export class RequestHandler implements RequestContext {
     return this.shared.runningKeys.hold(owner, key, async () => {
       const kept = keyed.findKept();
       if (kept !== null) return route.repeat?.(this, kept) ?? kept;
-      this.requireAuditRoom();
       this.keyed = keyed;
       try {
-        const answer = await route.handle(this);
+        const answer = await this.handleOnce();
         await keyed.saveUnlessSaved(answer, () => this.admitAgain(true));
         return answer;
       } catch (error) {

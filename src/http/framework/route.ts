@@ -169,6 +169,8 @@ export interface Route<
    * and the others wait in its line (long-works.ts). `beginWork` of the context where only the handler knows.
    */
   longWork?: true;
+  /** True: each request asks for an attempt that no plan counts, and takes one of its caller's. */
+  isByHand?: true;
   /** What is answered where an answer is kept for the request's Idempotency-Key; left out: that. */
   repeat?(context: RequestContext<Path, Who, Query, Body, Mode>, kept: Answer): Promise<Answer>;
   /** True: a GET that does something is no HEAD too. */

@@ -10,7 +10,7 @@ import {
   type Shared,
 } from "./request-handler.ts";
 import { Arrivals } from "./arrivals.ts";
-import { AuditRoom } from "./audit-room.ts";
+import { makeAuditRoom, makeByHandRoom } from "./caller-room.ts";
 import { ANSWERS, BodiesInFlight } from "./bodies-in-flight.ts";
 import { RunningKeys } from "./idempotency.ts";
 import { LongWorks } from "./long-works.ts";
@@ -47,7 +47,8 @@ export function createServer(routes: readonly AnyRoute[], parts: HttpParts): Htt
     bodies: new BodiesInFlight(),
     answers: new BodiesInFlight(ANSWERS),
     longWorks: new LongWorks(),
-    auditRoom: new AuditRoom(),
+    auditRoom: makeAuditRoom(),
+    byHandRoom: makeByHandRoom(),
     headers: answerHeaders(parts.baseUrl),
   };
   return new BunServer(table, shared);
