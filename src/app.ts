@@ -129,7 +129,7 @@ export async function startApp(config: Config, appParts: AppParts): Promise<App>
   if (replication.report() === null) warnOfNoReplica(config, data, logger);
   if ((config.secretKeys?.length ?? 1) > 1 && !data.sealing.isDue) reportSealed(data.sealing.left, logger);
   const checkpointThread = startCheckpointThread(CHECKPOINTER, disk.path, fail);
-  const checkpoints = new Checkpoints(data.store, checkpointThread, replication.isAttended);
+  const checkpoints = new Checkpoints(data.store, checkpointThread, replication.attendance);
   const jobs = openJobs({ ...base, outbound, eraser, checkpoints, logger });
   jobs.start();
   phase = { is: "open", port };

@@ -28,10 +28,10 @@ export function startCheckpointThread(
   worker.unref();
   worker.postMessage(path);
   return {
-    run: () =>
+    run: (mode) =>
       new Promise((resolve) => {
         waiting.push(resolve);
-        worker.postMessage("run");
+        worker.postMessage(mode);
       }),
     stop() {
       stopping = true;

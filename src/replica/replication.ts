@@ -1,13 +1,13 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Replica, ReplicaParts, ReplicaReport } from "./replica.ts";
+import type { Attendance } from "../store/checkpoint.ts";
 import type { Data } from "../store/data.ts";
 import { beginStart, nextBeat } from "../store/identity.ts";
 
 /** What the other parts ask of the replica, whether there is one or not. */
 export interface Replication {
-  /** True where Litestream does the checkpoints. */
-  isAttended: () => boolean;
+  attendance: () => Attendance;
   /** Null where there is no replica. */
   report: () => ReplicaReport | null;
   /** Why the service is not ready; null where the replica is no reason. */
@@ -35,7 +35,7 @@ const MARK_MS = 500;
 const HAND_OVER_MS = 10_000;
 
 const NO_REPLICA: Replication = {
-  isAttended: () => false,
+  attendance: () => "never",
   report: () => null,
   problem: () => null,
   obstacle: () => "The service has no replica: it does not run under `litestream replicate`.",
@@ -62,9 +62,9 @@ export async function openReplication(
 ): Promise<Replication> {
   if (replica === null) {
     await beginStart(store);
-    if (wasReplicated(store))
-      logger.log("warn", "The database was replicated once, and nobody replicates it now.");
-    return NO_REPLICA;
+    if (!wasReplicated(store)) return NO_REPLICA;
+    logger.log("warn", "The database was replicated once, and nobody replicates it now.");
+    return { ...NO_REPLICA, attendance: () => "gone" };
   }
   let beat = 0;
   let commits = 0;
@@ -88,7 +88,7 @@ export async function openReplication(
   await replica.begin(parts);
   const report = () => replica.report(monotonic());
   return {
-    isAttended: () => obstacleOfState(report()) === null,
+    attendance: () => (obstacleOfState(report()) === null ? "here" : "gone"),
     report,
     problem: () => problemOf(report()),
     obstacle: () => replica.obstacle(monotonic()),

@@ -13,6 +13,11 @@ import type { Store } from "./store.ts";
  * What is new in the WAL needs room in the database as well. Where a full disk has none, everything stays in
  * the WAL, which is as safe, and a checkpoint is tried until there is room; that one gives back all that the
  * WAL took.
+ *
+ * Litestream that comes back finds its place in the WAL by the last page that it copied. In a WAL that was
+ * written anew from its start this page may still stand there, behind the new ones, and what came after it
+ * is in the database alone: Litestream (0.5.18, `verify` in db.go) takes the WAL for one that it has copied
+ * whole, and the replica lacks pages from then on. So while Litestream is gone the WAL is cut: it notices.
  */
 
 /** Pages of the WAL, and how many of them are in the database. */
@@ -21,10 +26,16 @@ export interface CheckpointResult {
   checkpointed: number;
 }
 
+/** `TRUNCATE` cuts the WAL once all of it is in the database. */
+export type CheckpointMode = "PASSIVE" | "TRUNCATE";
+
 export interface Checkpointer {
   /** Null where the disk has no room for it, or it did not cut the WAL as it was to. */
-  run(): Promise<CheckpointResult | null>;
+  run(mode: CheckpointMode): Promise<CheckpointResult | null>;
 }
+
+/** Whether Litestream copies the WAL. It checkpoints itself while it is here. */
+export type Attendance = "never" | "here" | "gone";
 
 /** Below this the WAL may grow on: 16 MiB of pages. */
 const PAGES_TO_RESTART = 4000;
@@ -40,19 +51,20 @@ export class Checkpoints {
   constructor(
     private readonly store: Store,
     private readonly checkpointer: Checkpointer,
-    /** True while Litestream does it: between two of its reads we must not let the WAL start anew. */
-    private readonly isAttended: () => boolean = () => false,
+    private readonly attendance: () => Attendance = () => "never",
   ) {}
 
   /** One checkpoint, if anything was written since the last, or that had no room; one at a time. */
   async run(): Promise<void> {
     const isDone = this.#hadRoom && this.store.commits === this.#commits;
-    if (this.isAttended() || this.#running || isDone) return;
+    const attendance = this.attendance();
+    if (attendance === "here" || this.#running || isDone) return;
     this.#running = true;
     this.#commits = this.store.commits;
     try {
       // Before anything that is written takes the room that has come, and as the WAL is cut then.
-      if (!this.#hadRoom) return await this.store.holdCommits(() => this.#checkpoint());
+      if (!this.#hadRoom || attendance === "gone")
+        return await this.store.holdCommits(() => this.#checkpoint("TRUNCATE"));
       let { log, checkpointed } = await this.#checkpoint();
       if (log < PAGES_TO_RESTART) return;
       // What was written meanwhile is a tail that shrinks with each pass; commits are held for a short
@@ -66,32 +78,23 @@ export class Checkpoints {
     }
   }
 
-  async #checkpoint(): Promise<CheckpointResult> {
-    const result = await this.checkpointer.run();
+  async #checkpoint(mode: CheckpointMode = "PASSIVE"): Promise<CheckpointResult> {
+    const result = await this.checkpointer.run(mode);
     this.#hadRoom = result !== null;
     return result ?? NOTHING;
   }
 }
 
-/** What the thread does with the database at `path`: one passive checkpoint a run. */
-export function openCheckpointer(path: string): { run(): CheckpointResult | null; close(): void } {
+/** What the thread does with the database at `path`: one checkpoint a run. */
+export function openCheckpointer(path: string) {
   const sqlite = new Database(path);
-  let hadRoom = true;
-  const run = () => {
-    const result = checkpoint(sqlite, hadRoom ? "PASSIVE" : "TRUNCATE");
-    hadRoom = result !== null;
-    return result;
-  };
-  return { run, close: () => sqlite.close() };
+  return { run: (mode: CheckpointMode) => checkpoint(sqlite, mode), close: () => sqlite.close() };
 }
 
 const NOTHING: CheckpointResult = { log: 0, checkpointed: 0 };
 
-/**
- * Null on a full disk. `TRUNCATE` cuts the WAL once all of it is in the database; null where a reader keeps
- * it from that, as neither waits for a lock.
- */
-export function checkpoint(sqlite: Database, mode: "PASSIVE" | "TRUNCATE"): CheckpointResult | null {
+/** Null on a full disk, and of `TRUNCATE` where a reader keeps it from that, as neither waits for a lock. */
+export function checkpoint(sqlite: Database, mode: CheckpointMode): CheckpointResult | null {
   try {
     const result = sqlite
       .query<CheckpointResult & { busy: number }, []>(`PRAGMA wal_checkpoint(${mode})`)

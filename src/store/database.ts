@@ -97,19 +97,24 @@ function damaged(path: string, verdict: unknown): DatabaseError {
 }
 
 function configure(sqlite: Database): void {
-  // auto_vacuum counts only before the first table. FULL is not needed here: the store itself syncs the
-  // WAL before it acknowledges (store.ts), NORMAL still syncs around checkpoints, which is what keeps the
-  // file whole.
+  // Before anything is written: a commit to a long WAL of the process before would checkpoint it, also what
+  // Litestream has not copied. Checkpoints run on a thread of their own, which knows of that (checkpoint.ts).
+  sqlite.exec("PRAGMA wal_autocheckpoint = 0");
   sqlite.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  sqlite.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  // It counts only before the first table; later it would write a page at each start.
+  if (isEmpty(sqlite)) sqlite.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  // FULL is not needed: the store itself syncs the WAL before it acknowledges (store.ts), and NORMAL still
+  // syncs around checkpoints, which is what keeps the file whole.
   sqlite.exec("PRAGMA journal_mode = WAL");
   sqlite.exec("PRAGMA synchronous = NORMAL");
   sqlite.exec("PRAGMA foreign_keys = ON");
   // 4 MiB: more costs memory and, as the system caches the file too, saves nothing that can be measured.
   sqlite.exec("PRAGMA cache_size = -4096");
   sqlite.exec(`PRAGMA journal_size_limit = ${JOURNAL_BYTES_MAX}`);
-  // Checkpoints run on a thread of their own (checkpoint.ts).
-  sqlite.exec("PRAGMA wal_autocheckpoint = 0");
+}
+
+function isEmpty(sqlite: Database): boolean {
+  return sqlite.query("SELECT 1 FROM sqlite_schema").get() === null;
 }
 
 export interface Disk {

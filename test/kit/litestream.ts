@@ -52,6 +52,11 @@ export class Replicated implements AsyncDisposable {
     return children;
   }
 
+  /** Litestream stands still, and the service does not, until both are lost. */
+  freezeLitestream(): void {
+    process.kill(this.service.pid, "SIGSTOP");
+  }
+
   /** The service stands still, and Litestream does not. Answers what ends that. */
   freeze(): () => void {
     const children = childrenOf(this.service.pid);

@@ -13,13 +13,14 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
 import operating from "../../src/docs/operating.md" with { type: "text" };
 import { audit } from "../durability/audit.ts";
 import { type LoggedEvent, readList, settleBooks } from "../durability/books.ts";
-import { Grounds } from "../durability/grounds.ts";
+import { type FolderPlaces, Grounds } from "../durability/grounds.ts";
 import { checkIntegrity, gauge, SERVICE_ENV, startRestored } from "../durability/machine.ts";
 import { Publishers } from "../durability/publishers.ts";
 import { addEndpoint, clientOf, prepareLoad } from "../durability/setup.ts";
@@ -57,6 +58,44 @@ async function expectToDeliver(service: Service, recorder: Recorder): Promise<vo
   });
   expect(published.status).toBe(202);
   await recorder.received("/after", 1);
+}
+
+const walBytes = ({ dataDir }: Service) => statSync(join(dataDir, "sealpost.db-wal")).size;
+
+/** Another one once the WAL is written anew from its start. */
+const walBegin = ({ dataDir }: Service) =>
+  readFileSync(join(dataDir, "sealpost.db-wal")).toString("hex", 0, 32);
+
+const MIB = 1024 * 1024;
+/** Of a WAL that was begun with the database: less than Litestream checkpoints. */
+const COPIED_BYTES = 8 * MIB;
+/** More than SQLite's own checkpoint leaves in a WAL. */
+const UNCOPIED_BYTES = 5 * MIB;
+
+/** Litestream stands still with a place far in the WAL, and more is written behind that. */
+async function leaveUncopied(replicated: Replicated): Promise<void> {
+  const { service } = replicated;
+  await until(() => walBytes(service) > COPIED_BYTES);
+  replicated.freezeLitestream();
+  const before = walBytes(service);
+  await until(() => walBytes(service) > before + UNCOPIED_BYTES);
+}
+
+/** What is restored of the replica now has no fault, and all that was acknowledged by now. */
+async function expectWholeReplica(
+  places: FolderPlaces,
+  service: Service,
+  { acknowledged }: Publishers,
+): Promise<void> {
+  const ids = acknowledged.flatMap((one) => one.ids);
+  await replicateNow(service);
+  const copy = { ...places, restored: mkdtempSync(join(places.restored, "copy-")) };
+  await grounds.restoreFrom(copy, service);
+  expect(checkIntegrity(copy)).toEqual({ integrity_check: "ok" });
+  const sqlite = new Database(join(copy.restored, "sealpost.db"));
+  const events = sqlite.query<{ count: number }, []>("SELECT count(*) AS count FROM event").get()?.count ?? 0;
+  sqlite.close();
+  expect([ids.length > 0, events >= ids.length]).toEqual([true, true]);
 }
 
 describe("a replica", () => {
@@ -111,6 +150,41 @@ describe("a replica", () => {
       await expectToDeliver(restored, recorder);
     }
   }, 120_000);
+
+  test("is whole after a start on the disk of which Litestream had not copied the end, again and again", async () => {
+    const places = grounds.inFolder();
+    await using recorder = await startRecorder();
+    await using replicated = await grounds.startReplicated(places);
+    const { service } = replicated;
+    const publishers = new Publishers(await prepareLoad(service, recorder));
+    await leaveUncopied(replicated);
+    for (let nth = 0; nth < 3; nth++) {
+      await replicated.loseMachine();
+      service.relaunch();
+      await service.ready();
+      await publishers.whenAcknowledged(100);
+      await expectWholeReplica(places, service, publishers);
+    }
+    await publishers.abandon();
+  }, 120_000);
+
+  test("is whole after Litestream alone was killed and is back, whatever was written meanwhile", async () => {
+    const places = grounds.inFolder();
+    await using recorder = await startRecorder();
+    await using replicated = await grounds.startReplicated(places);
+    const { service } = replicated;
+    const publishers = new Publishers(await prepareLoad(service, recorder));
+    await leaveUncopied(replicated);
+    const children = replicated.killLitestream();
+    while ((await statusOf(service, "/readyz")) !== 503) await Bun.sleep(50);
+    await publishers.abandon();
+    // Without Litestream above it the service checkpoints, and what is written next begins a WAL anew.
+    const begin = walBegin(service);
+    await until(() => walBegin(service) !== begin);
+    for (const pid of children) process.kill(pid, "SIGKILL");
+    await service.restart();
+    await expectWholeReplica(places, service, publishers);
+  }, 60_000);
 
   test("restores an empty disk before the service starts, and does not open secrets without their key", async () => {
     const places = grounds.inFolder();

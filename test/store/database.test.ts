@@ -1,6 +1,16 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, openSync, readFileSync, rmSync, statSync, writeSync, closeSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getTableName } from "drizzle-orm";
@@ -177,4 +187,24 @@ describe("the data directory", () => {
     openDatabase(dir).close();
     expect(statSync(file()).mode & 0o077).toBe(0);
   });
+});
+
+test("what a process that was killed left in a long WAL stays there, as Litestream may not have copied it", () => {
+  const killed = join(dir, "killed");
+  mkdirSync(killed);
+  const disk = openDatabase(dir);
+  disk.sqlite.exec("CREATE TABLE t (text TEXT NOT NULL)");
+  for (let n = 0; n < 3000; n++) disk.sqlite.run("INSERT INTO t VALUES (?)", ["x".repeat(4000)]);
+  for (const name of ["sealpost.db", "sealpost.db-wal"]) copyFileSync(join(dir, name), join(killed, name));
+  disk.close();
+
+  const begin = () => readFileSync(join(killed, "sealpost.db-wal")).subarray(0, 32);
+  const before = [statSync(join(killed, "sealpost.db")).size, begin()];
+  const again = openDatabase(killed);
+  again.sqlite.run("INSERT INTO t VALUES ('')");
+  const after = [statSync(join(killed, "sealpost.db")).size, begin()];
+  const vacuum = again.sqlite.query<{ auto_vacuum: number }, []>("PRAGMA auto_vacuum").get()?.auto_vacuum;
+  again.close();
+  expect(after).toEqual(before);
+  expect(vacuum).toBe(2);
 });
