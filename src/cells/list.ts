@@ -8,6 +8,9 @@ import { parseCidr } from "../transport/addresses.ts";
 
 /** The list of cells, a file of JSON: where each cell is, and what the router in front of them does. */
 
+/** As many names as two characters make. */
+export const LIST_CELLS_MAX = 1024;
+
 const CLOSED = { additionalProperties: false } as const;
 /** A name or an address of IPv4 or, in brackets, IPv6, and a port. */
 const MACHINE = "^([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$";
@@ -34,7 +37,7 @@ const routerShape = Type.Object(
 
 const listShape = Type.Object(
   {
-    cells: Type.Array(cellShape, { minItems: 1, maxItems: 1024 }),
+    cells: Type.Array(cellShape, { minItems: 1, maxItems: LIST_CELLS_MAX }),
     router: Type.Optional(routerShape),
   },
   CLOSED,

@@ -79,6 +79,7 @@ test("every block is an example that a test runs: of this file, or of slow suite
       operating: 2,
       pair: 4,
       cells: 3,
+      planning: 0,
       promises: 0,
       limits: 0,
       measurements: 0,

@@ -25,7 +25,7 @@ const behaviour = await readPage("src/docs/behaviour.md");
 const EVERY_PAGE = [
   ...GUIDE,
   "CONTRIBUTING.md",
-  ...["architecture", "cells", "limits", "measurements", "operating", "pair", "promises"].map(
+  ...["architecture", "cells", "limits", "measurements", "operating", "pair", "planning", "promises"].map(
     (name) => `src/docs/${name}.md`,
   ),
 ];
@@ -165,7 +165,7 @@ describe("the JavaScript that verifies", () => {
 });
 
 describe("what the pages say about the source", () => {
-  test("settings, limits, providers and schedule are those of the source: else run `npx -y bun@1.4.5 test/readme/tables.ts`", async () => {
+  test("settings, limits, providers, schedule and plan are those of the source: else run `npx -y bun@1.4.5 test/readme/tables.ts`", async () => {
     for (const [name, path] of Object.entries(PAGE_OF)) {
       const page = await readPage(path);
       expect(fillTable(name, page)).toBe(page);

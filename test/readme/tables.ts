@@ -1,5 +1,6 @@
 /**
- * The pages' tables of settings, plans, limits and providers, and the retry schedule, made from the source.
+ * The pages' tables of settings, plans, limits and providers, the retry schedule, and what
+ * test/bench/plan.ts prints, made from the source.
  * `npx -y bun@1.4.5 test/readme/tables.ts` writes them into the pages; readme.test.ts fails where they
  * differ.
  */
@@ -9,6 +10,15 @@ import { BUILT_IN_PLANS } from "../../src/core/plans.ts";
 import { DEFAULT_SCHEDULE } from "../../src/core/retry.ts";
 import { isByAddressAlone, type VerifiedWith } from "../../src/inbound/provider.ts";
 import { listProviders } from "../../src/inbound/providers.ts";
+import { EXAMPLE } from "../bench/plan-inputs.ts";
+import {
+  DAYS,
+  daysTable,
+  leversTable,
+  simulateDays,
+  sizesTable,
+  sourcesTable,
+} from "../bench/plan-tables.ts";
 import { readPage } from "./blocks.ts";
 
 type Unit = (typeof LIMITS)[keyof typeof LIMITS]["unit"];
@@ -30,6 +40,10 @@ const PARTS: Readonly<Record<string, () => string>> = {
   limits: () => `\n${limitsTable()}\n`,
   plans: () => `\n${plansTable()}\n`,
   providers: () => `\n${providersTable()}\n`,
+  "plan-inputs": () => planTable(sourcesTable()),
+  "plan-sizes": () => planTable(sizesTable()),
+  "plan-levers": () => planTable(leversTable()),
+  "plan-days": () => planTable(daysTable(simulateDays({ ...DAYS, seed: 1 }, EXAMPLE))),
   schedule: () => `at once, then after ${DEFAULT_SCHEDULE.map(tellHours).join(", ")}`,
 };
 
@@ -39,6 +53,10 @@ export const PAGE_OF: Readonly<Record<string, string>> = {
   limits: "src/docs/limits.md",
   plans: "src/docs/tenants.md",
   providers: "src/docs/sources.md",
+  "plan-inputs": "src/docs/planning.md",
+  "plan-sizes": "src/docs/planning.md",
+  "plan-levers": "src/docs/planning.md",
+  "plan-days": "src/docs/planning.md",
   schedule: "src/docs/behaviour.md",
 };
 
@@ -48,6 +66,16 @@ export function fillTable(name: string, page: string): string {
   const make = PARTS[name];
   if (!make || !between.test(page)) throw new Error(`there is no <!-- ${name} --> … <!-- /${name} -->`);
   return page.replace(between, make);
+}
+
+function planTable({
+  head,
+  rows,
+}: {
+  head: readonly string[];
+  rows: readonly (readonly string[])[];
+}): string {
+  return `\n${table(head, rows)}\n`;
 }
 
 function settingsTable(): string {

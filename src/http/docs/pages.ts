@@ -7,6 +7,7 @@ import limits from "../../docs/limits.md" with { type: "text" };
 import measurements from "../../docs/measurements.md" with { type: "text" };
 import operating from "../../docs/operating.md" with { type: "text" };
 import pair from "../../docs/pair.md" with { type: "text" };
+import planning from "../../docs/planning.md" with { type: "text" };
 import polling from "../../docs/polling.md" with { type: "text" };
 import portal from "../../docs/portal.md" with { type: "text" };
 import promises from "../../docs/promises.md" with { type: "text" };
@@ -47,6 +48,7 @@ export const DOC_PAGES: ReadonlyMap<string, string> = new Map([
   ["operating", operating],
   ["pair", pair],
   ["cells", cells],
+  ["planning", planning],
   ["limits", limits],
   ["retention", retention],
   ["promises", promises],
