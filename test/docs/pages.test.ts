@@ -63,6 +63,7 @@ test("every block is an example that a test runs: of this file, or of slow suite
     operating: ["in a terminal"],
     pair: ["in a terminal"],
     cells: ["in a terminal"],
+    orchestrators: ["in a terminal", "as root"],
   };
   for (const { name, blocks } of pages) {
     for (const [at, { language, info, line, text }] of blocks.entries()) {
@@ -80,6 +81,7 @@ test("every block is an example that a test runs: of this file, or of slow suite
       pair: 4,
       cells: 3,
       planning: 0,
+      orchestrators: 6,
       promises: 0,
       limits: 0,
       measurements: 0,

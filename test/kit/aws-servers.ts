@@ -9,7 +9,7 @@ import { freePorts, makeFolder, RealServer } from "./real-server.ts";
 import { requireTool } from "./tools.ts";
 
 const MOTO_VERSION = "5.2.5";
-const VERSITYGW_VERSION = "v1.8.0";
+export const VERSITYGW_TARGET = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
 
 export interface PlayedAws extends AsyncDisposable {
   readonly url: string;
@@ -36,7 +36,7 @@ export const VERSITYGW_KEYS = { accessKeyId: "sealpost-root", secretAccessKey: "
 
 /** versitygw over a folder of its own. */
 export async function startVersitygw(): Promise<PlayedAws> {
-  const command = await buildGoTool(`github.com/versity/versitygw/cmd/versitygw@${VERSITYGW_VERSION}`);
+  const command = await buildGoTool(VERSITYGW_TARGET);
   const [port = 0] = await freePorts(1);
   const folder = makeFolder("versitygw");
   const url = `http://127.0.0.1:${port}`;

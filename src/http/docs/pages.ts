@@ -6,6 +6,7 @@ import kinds from "../../docs/kinds.md" with { type: "text" };
 import limits from "../../docs/limits.md" with { type: "text" };
 import measurements from "../../docs/measurements.md" with { type: "text" };
 import operating from "../../docs/operating.md" with { type: "text" };
+import orchestrators from "../../docs/orchestrators.md" with { type: "text" };
 import pair from "../../docs/pair.md" with { type: "text" };
 import planning from "../../docs/planning.md" with { type: "text" };
 import polling from "../../docs/polling.md" with { type: "text" };
@@ -47,6 +48,7 @@ export const DOC_PAGES: ReadonlyMap<string, string> = new Map([
   ["tenants", tenants],
   ["operating", operating],
   ["pair", pair],
+  ["orchestrators", orchestrators],
   ["cells", cells],
   ["planning", planning],
   ["limits", limits],
