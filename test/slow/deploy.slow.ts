@@ -56,7 +56,8 @@ const grounds = new Grounds("deploy");
 const bin = join(grounds.home, "bin");
 const ground = {
   bin,
-  litestreamConfig: join(repository, "litestream.yml"),
+  // Beside the executables: the pods' user may not be able to enter the checkout.
+  litestreamConfig: join(bin, "litestream.yml"),
   volumes: join(grounds.home, "volumes"),
 };
 const blocks = readBlocks(page);
@@ -66,6 +67,7 @@ beforeAll(async () => {
   for (const folder of [bin, ground.volumes]) mkdirSync(folder);
   chmodSync(grounds.home, 0o755);
   cpSync(grounds.litestream, join(bin, "litestream"));
+  cpSync(join(repository, "litestream.yml"), ground.litestreamConfig);
   const executable = join(bin, "sealpost");
   await runCommand([process.execPath, join(repository, "src/platform/build.ts"), executable]);
   await Promise.all([buildHelm(), buildKustomize(), buildGoTool(COMPOSE)]);
