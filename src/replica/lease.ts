@@ -27,14 +27,17 @@ export interface Lease {
   schema: number;
   /** Of the service, for people. */
   version: string;
-  /** Up to which transaction the replica holds everything. */
+  /** Up to which transaction the replica holds everything: of `from`, while that is what is restored. */
   txid: number;
   /** How many starts the database has seen, and its last beat: an older copy of it has less. */
   start: number;
   beat: number;
   /** The primary answers requests. One that cannot start renews its lease too, for a while. */
   isOpen: boolean;
-  /** The writer has stopped, and all that it wrote is in the replica. */
+  /**
+   * The writer has stopped, and all that it wrote is in the replica. With `from`: its take-over has failed,
+   * and it wrote nothing.
+   */
   ended: boolean;
   /** Counts up: no two writes are the same. */
   renewals: number;
@@ -121,11 +124,6 @@ export class HeldLease {
     return this.#lease.generation;
   }
 
-  /** True where the generation's own path can be restored. */
-  get isSettled(): boolean {
-    return this.#lease.from === null;
-  }
-
   get isHeld(): boolean {
     return this.parts.monotonic() < this.#until && this.parts.now() < this.#untilWall;
   }
@@ -138,6 +136,16 @@ export class HeldLease {
   /** The service has started on its database. */
   async begin(own: Pick<Lease, "installation" | "start" | "beat">): Promise<void> {
     await this.change({ ...own, schema: SCHEMA_VERSION, version: VERSION });
+  }
+
+  /**
+   * An upload has brought everything up to here. The first one makes the generation whole: until the lease
+   * says so, the one before is restored, and how far that is stays in the lease. False where it is lost.
+   */
+  async reached(txid: number): Promise<boolean> {
+    if (this.#lease.from !== null) return this.change({ from: null, txid });
+    this.note({ txid });
+    return true;
   }
 
   /** Is written with the next renewal. */
@@ -165,7 +173,7 @@ export class HeldLease {
     await this.#last;
   }
 
-  /** Gives it up: all that was written is in the replica, and somebody else may begin at once. */
+  /** Gives it up: what was written, if anything, is in the replica. Somebody else may begin at once. */
   async end(): Promise<void> {
     await this.rest();
     if (!this.#isLost) await this.change({ ended: true });
@@ -293,7 +301,7 @@ export function roleOf(lease: Known | null, own: OwnDatabase, sight: Sight): Rol
   const isOver = isGivenUp(lease, own) || sight === "silent";
   const isOurs = lease.writer === own.writer;
   if (!isOver) return isOurs && sight === "still" ? "wait" : "follow";
-  return isOurs && hasNewest(lease, own) ? "resume" : "take";
+  return (isOurs ? hasNewest : hasSource)(lease, own) ? "resume" : "take";
 }
 
 /** True where nobody holds it for certain, so that its path may be gone on with. */
@@ -307,13 +315,33 @@ function isSamePlace(lease: Pick<Lease, "place">, own: Pick<OwnDatabase, "place"
 
 /** Of a lease that is this directory's: its last start may have ended anywhere. */
 function hasNewest(lease: Known, own: OwnDatabase): boolean {
-  const { generation, from, kept, start, beat, txid } = lease;
+  const { generation, from, kept } = lease;
   if (isBlank(lease)) return true;
   // Of `from`: the take-over ended before anything was restored.
   const isOfLease = own.generation !== null && [generation, from, kept].includes(own.generation);
-  // An older copy of the disk has seen less; of the same beat, Litestream has copied less beside it.
-  const isCopyWhole = own.generation !== generation || isSamePlace(lease, own) || own.copiedTo >= txid;
-  return isOfLease && isCopyWhole && own.start >= start && own.beat >= beat;
+  // What is gone on with was looked at when the lease was taken.
+  const isKept = from !== null && own.generation === kept;
+  return isOfLease && hasSeen(lease, own) && (isKept || hasCopied(lease, own));
+}
+
+/**
+ * Somebody else has the lease, and is to restore what this directory's database is the newest of: nothing was
+ * accepted since. Of a service that ran alone (0) nobody knows how far its replica was.
+ */
+export function hasSource(lease: Known, own: OwnDatabase): boolean {
+  return (
+    (lease.from ?? 0) > 0 && own.generation === lease.from && hasSeen(lease, own) && hasCopied(lease, own)
+  );
+}
+
+/** An older copy of the disk has seen less. */
+function hasSeen({ start, beat }: Known, own: OwnDatabase): boolean {
+  return own.start >= start && own.beat >= beat;
+}
+
+/** Of the same beat, Litestream has copied less beside an older copy. The lease tells of its source. */
+function hasCopied(lease: Known, own: OwnDatabase): boolean {
+  return own.generation !== sourceOf(lease) || isSamePlace(lease, own) || own.copiedTo >= lease.txid;
 }
 
 /** What a lease says of generations. */
@@ -332,8 +360,9 @@ export function successionOf(
   if (seen === null) return { generation: 1, from: own.generation, kept: own.generation };
   const { lease, isLease } = seen;
   const kept = role === "resume" ? own.generation : null;
-  // Whoever only fell silent may write to its path still.
-  const isPathFree = role === "resume" && isLease && isGivenUp(lease, own);
+  // Whoever only fell silent may write to its path still. After a take-over that failed nobody has.
+  const hasFailed = lease.ended && lease.from !== null;
+  const isPathFree = isLease && (hasFailed || (role === "resume" && isGivenUp(lease, own)));
   if (isPathFree) return { generation: lease.generation, from: lease.from, kept };
   return { generation: lease.generation + 1, from: isBlank(lease) && isLease ? null : sourceOf(lease), kept };
 }

@@ -116,6 +116,8 @@ export class Replica {
   #own: (Own & { installation: string }) | null = null;
   /** The last beat that is in the replica for certain. */
   #beat = 0;
+  /** The last transaction that the last upload has brought. */
+  #txid = 0;
   #syncedAt = 0;
   /** Null before `begin`. */
   #uploads: Uploads | null = null;
@@ -327,7 +329,7 @@ export class Replica {
       (await this.#whyNot(parts)) ??
       (await this.#sync()) ??
       (await this.#whyNot(parts)) ??
-      (await this.#settle());
+      (await this.#tellLease());
     this.#hasFailed = failure !== null;
     // The mark of another writer was found meanwhile.
     if (this.#isOver) return failure ?? new Error(NOT_OURS);
@@ -354,19 +356,17 @@ export class Replica {
 
   async #sync(): Promise<Failure> {
     try {
-      const txid = await this.litestream.sync();
-      this.lease?.note({ txid });
+      this.#txid = await this.litestream.sync();
       return null;
     } catch (error) {
       return error as Error;
     }
   }
 
-  /** The first upload makes the generation whole: until the lease says so, the one before is restored. */
-  async #settle(): Promise<Failure> {
-    if (this.lease === null || this.lease.isSettled) return null;
+  async #tellLease(): Promise<Failure> {
     try {
-      return (await this.lease.change({ from: null })) ? null : new Error(NOT_HELD);
+      const isOurs = (await this.lease?.reached(this.#txid)) ?? true;
+      return isOurs ? null : new Error(NOT_HELD);
     } catch (error) {
       return error as Error;
     }

@@ -13,6 +13,10 @@ const LOOK_MS = 50;
 const CATCH_UP_MS = 20_000;
 const RESTORE_MS = 1_800_000;
 const STOP_MS = 3000;
+/** After a copy that could not be made: twice as long each time. */
+const PAUSE_MS = 500;
+const PAUSE_MS_MAX = 30_000;
+const TELL_MS = 30_000;
 
 /**
  * A copy of the database that `litestream restore -f` keeps up to date, below the data directory. It may be
@@ -23,9 +27,14 @@ export class Follower {
   #child: Child | null = null;
   #url: string | null = null;
   #folder: string | null = null;
+  /** Copies that could not be made, one after the other. */
+  #failures = 0;
+  /** In monotonic time: when the next one is tried, and when it is told again that none can be made. */
+  #nextAt = 0;
+  #tellAt = 0;
 
   constructor(
-    private readonly litestream: LitestreamCommand,
+    private readonly litestream: Pick<LitestreamCommand, "endOf" | "follow" | "restore">,
     private readonly dir: string,
     private readonly log: Log,
   ) {}
@@ -56,7 +65,7 @@ export class Follower {
   async follow(url: string): Promise<void> {
     if (this.#url !== url) await this.end();
     this.#url = url;
-    if (this.#child !== null) return;
+    if (this.#child !== null || performance.now() < this.#nextAt) return;
     const folder = this.#folder ?? this.#makeFolder();
     const child = this.litestream.follow(url, join(folder, FILE));
     writeFileSync(join(folder, PID_FILE), String(child.pid));
@@ -71,8 +80,19 @@ export class Follower {
     const had = this.position;
     this.#child = null;
     this.#remove();
-    if (had === 0) return;
+    if (had === 0) return this.#fail({ code, said });
+    this.#failures = 0;
     this.log("warn", "the copy is made anew: Litestream has stopped following", { code, said });
+  }
+
+  /** Once is nothing: a primary that has just begun has uploaded nothing yet. */
+  #fail(why: { code: number; said: string }): void {
+    const now = performance.now();
+    this.#nextAt = now + Math.min(PAUSE_MS * 2 ** this.#failures, PAUSE_MS_MAX);
+    this.#failures++;
+    if (this.#failures === 1 || now < this.#tellAt) return;
+    this.#tellAt = now + TELL_MS;
+    this.log("warn", "the replica cannot be copied: this machine could not take over", why);
   }
 
   /** Resolves once the copy has all that the replica holds at this call, and nothing follows it any more. */
@@ -80,6 +100,7 @@ export class Follower {
     const deadline = performance.now() + CATCH_UP_MS;
     let end = await this.litestream.endOf(url);
     while (performance.now() < deadline) {
+      this.#nextAt = 0;
       await this.follow(url);
       while (this.position < end && this.#child !== null && performance.now() < deadline)
         await Bun.sleep(LOOK_MS);
@@ -95,7 +116,12 @@ export class Follower {
     this.log("warn", "the copy has not caught up: the replica is restored whole");
     this.#remove();
     const path = join(this.#makeFolder(), FILE);
-    await this.litestream.restore(url, path, { timeoutMs: RESTORE_MS });
+    try {
+      await this.litestream.restore(url, path, { timeoutMs: RESTORE_MS });
+    } catch (error) {
+      this.#remove();
+      throw error;
+    }
   }
 
   /** Puts the copy, which nothing follows any more, in the place of the database. */
@@ -109,6 +135,7 @@ export class Follower {
   async end(): Promise<void> {
     await this.#stop();
     this.#url = null;
+    this.#failures = this.#nextAt = this.#tellAt = 0;
     this.#remove();
   }
 

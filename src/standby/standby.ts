@@ -10,6 +10,7 @@ import {
   describeLease,
   findLease,
   HeldLease,
+  hasSource,
   HOLDER_VARIABLE,
   type Lease,
   type Role,
@@ -65,7 +66,7 @@ export class Standby {
   readonly #litestream: LitestreamCommand;
   /** Frees the port, where it is open. */
   #leave: (() => Promise<void>) | null = null;
-  /** That there is nothing to take over is told once. */
+  /** That there is no copy to take over with is told once. */
   #isTold = false;
   /** The lease as it was last seen, and since when it has not changed. */
   #seen: Seen | null = null;
@@ -76,7 +77,7 @@ export class Standby {
   #hasChanged = false;
   /** See Lease. */
   readonly #holder = randomBytes(16).toString("hex");
-  /** Since when the primary is starting; null where it answers. */
+  /** Since when the machine that has the lease is starting, in any generation; null where it answers. */
   #startingSince: number | null = null;
   /** When the copy was last as far as the lease said; null where there is none. */
   #levelAt: number | null = null;
@@ -155,7 +156,7 @@ export class Standby {
     else if (this.#seen !== null) throw new StartError(GONE);
     if (this.#seen !== null && seen?.text !== this.#seen.text) this.#hasChanged = true;
     if (seen?.text !== this.#seen?.text || this.#since > now) this.#since = now;
-    const isSame = seen?.lease.generation === this.#seen?.lease.generation;
+    const isSame = seen?.lease.writer === this.#seen?.lease.writer;
     const startingSince = isSame ? this.#startingSince : null;
     this.#startingSince = seen === null || seen.lease.isOpen ? null : (startingSince ?? now);
     this.#seen = seen;
@@ -238,7 +239,12 @@ export class Standby {
     this.#wait();
     if (!this.#isFollowing) this.parts.logger.log("info", "standby", { primary: describeLease(lease) });
     this.#isFollowing = true;
-    this.#supersede();
+    // Until the other one begins, this database may be the newest that there is.
+    if (!hasSource(lease, this.#own)) this.#supersede();
+    await this.#copy(lease);
+  }
+
+  async #copy(lease: Lease): Promise<void> {
     await this.#follower.follow(generationUrl(this.#url, sourceOf(lease)));
     const { position } = this.#follower;
     if (position === 0) this.#levelAt = null;
@@ -277,8 +283,7 @@ export class Standby {
     const last = this.#seen;
     if (role === "begin") await this.#requireNothing();
     if (role !== "take") await this.#follower.end();
-    const source = last === null ? 0 : sourceOf(last.lease);
-    if (role === "take" && !(await this.#canTake(source))) return null;
+    if (role === "take" && !(await this.#hasCopy(last))) return null;
     const held = new HeldLease(this.#objects, lease, last?.tag ?? null, {
       monotonic: () => performance.now(),
       now: Date.now,
@@ -289,7 +294,7 @@ export class Standby {
     held.keep();
     try {
       if (role === "take") {
-        await this.#follower.catchUp(generationUrl(this.#url, source));
+        await this.#follower.catchUp(generationUrl(this.#url, sourceOf(lease)));
         if (!(await held.change())) return null;
         this.#supersede();
         this.#follower.install();
@@ -303,6 +308,10 @@ export class Standby {
         ...(last && { last: describeLease(last.lease) }),
       });
       return generation;
+    } catch (error) {
+      // Nothing was written: whoever has the newest disk, or a copy, begins at once.
+      if (role === "take") await held.end().catch(() => {});
+      throw error;
     } finally {
       await held.rest();
     }
@@ -314,21 +323,22 @@ export class Standby {
     const next = successionOf(role, seen, this.#own);
     const made = this.#newLease(next);
     if (seen === null) return made;
-    const { installation, schema, start, beat, generation, txid } = seen.lease;
-    const known = { installation, schema, start, beat, txid: generation === next.generation ? txid : 0 };
-    return { ...made, ...known };
+    const { installation, schema, start, beat } = seen.lease;
+    const txid = sourceOf(seen.lease) === sourceOf(next) ? seen.lease.txid : 0;
+    return { ...made, installation, schema, start, beat, txid };
   }
 
-  /** What cannot be restored is not taken: its writer may come back with its own disk. */
-  async #canTake(source: number): Promise<boolean> {
-    let because = "the replica holds nothing to restore";
-    try {
-      if (await this.#litestream.holdsAny(generationUrl(this.#url, source))) return true;
-    } catch (error) {
-      because = String(error);
-    }
+  /**
+   * False where there is no copy yet, which is made then. Only with one the lease is taken: whoever comes
+   * back with its own disk meanwhile goes on with that.
+   */
+  async #hasCopy(last: Seen | null): Promise<boolean> {
+    if (last === null) return false;
+    this.#wait();
+    await this.#copy(last.lease);
+    if (this.#follower.position > 0) return true;
     if (!this.#isTold)
-      this.parts.logger.log("warn", "the primary is silent, and cannot be replaced", { because });
+      this.parts.logger.log("warn", "the primary is silent, and this machine has no copy to go on with yet");
     this.#isTold = true;
     return false;
   }

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { CONFIG, Replicated } from "../kit/litestream.ts";
 import { Service } from "../kit/service.ts";
 import { type Places, SERVICE_ENV } from "./machine.ts";
+import { clientOf } from "./setup.ts";
 import type { Target } from "./publishers.ts";
 
 const MAIN = `${import.meta.dir}/../../src/main.ts`;
@@ -78,6 +79,34 @@ export class Machine implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#replicated[Symbol.asyncDispose]();
   }
+}
+
+export interface Pair extends AsyncDisposable {
+  primary: Machine;
+  standby: Machine;
+}
+
+/** Both at one replica; the first one is the primary, and the second has a copy. */
+export async function startPair(
+  litestream: string,
+  settings: Record<string, string>,
+  ofPrimary: Pick<Places, "env">,
+  ofStandby = ofPrimary,
+): Promise<Pair> {
+  const primary = new Machine({ ...pairedEnv(litestream, ofPrimary), ...settings });
+  await primary.ready();
+  const standby = new Machine({ ...pairedEnv(litestream, ofStandby), ...settings });
+  await standby.follows();
+  standby.service.keys = primary.service.keys;
+  const end = async () => {
+    for (const machine of [primary, standby]) await machine[Symbol.asyncDispose]();
+  };
+  return { primary, standby, [Symbol.asyncDispose]: end };
+}
+
+export function publish({ service }: Machine, externalId: string, headers: Record<string, string> = {}) {
+  const event = { type: "order.paid", data: {}, external_id: externalId };
+  return clientOf(service).post("/v1/events", event, headers);
 }
 
 /** Asks the machines whether they are ready, and has a target lead to one that is. */

@@ -1,4 +1,4 @@
-/** Who has the lease, for how long, and what whoever starts is to do. */
+/** Who has the lease, and for how long. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { generationUrl, splitGeneration } from "../../src/replica/generations.ts";
 import {
@@ -9,10 +9,6 @@ import {
   LEASE_FILE,
   LEASE_MS,
   readLease,
-  roleOf,
-  SILENCE_MS,
-  type Succession,
-  successionOf,
 } from "../../src/replica/lease.ts";
 import type { Objects, StoredObject } from "../../src/replica/objects.ts";
 
@@ -178,6 +174,23 @@ describe("a lease", () => {
     expect(held.isHeld).toBe(false);
   });
 
+  test("tells how far the source is until its own generation is whole, and of that from then on", async () => {
+    const held = await hold({ ...LEASE, generation: 2, from: 1, txid: 70 });
+    await held.change();
+    expect(await stored()).toMatchObject({ from: 1, txid: 70 });
+    expect(await held.reached(3)).toBe(true);
+    expect(await stored()).toMatchObject({ from: null, txid: 3 });
+    expect(await held.reached(4)).toBe(true);
+    await held.change();
+    expect(await stored()).toMatchObject({ from: null, txid: 4 });
+  });
+
+  test("whose take-over has failed is given up as it was taken", async () => {
+    const held = await hold({ ...LEASE, generation: 2, from: 1, txid: 70 });
+    await held.end();
+    expect(await stored()).toMatchObject({ ended: true, generation: 2, from: 1, txid: 70 });
+  });
+
   test("of another run of the same directory, or of a copy of it, is not its own", async () => {
     const held = await hold();
     await objects.write(LEASE_FILE, JSON.stringify({ ...LEASE, holder: "run of a copy" }));
@@ -224,170 +237,6 @@ describe("a lease", () => {
       expect(readLease(text)).toBeNull();
     await objects.write(LEASE_FILE, "{}");
     await expect(findLease(objects)).rejects.toThrow("does not hold a lease");
-  });
-});
-
-describe("whoever starts, or waits", () => {
-  const own = { writer: "a", place: "here", generation: 3, start: 5, beat: 50, copiedTo: 7 };
-  const ours: NonNullable<Parameters<typeof roleOf>[0]> = {
-    installation: "db",
-    writer: "a",
-    place: "here",
-    generation: 3,
-    from: null,
-    kept: null,
-    ended: false,
-    start: 5,
-    beat: 50,
-    txid: 7,
-  };
-  const theirs = { ...ours, writer: "b", place: "there" };
-  /** Of a copy of this directory, or of this one before its machine started anew. */
-  const copys = { ...ours, place: "elsewhere" };
-  const none = { ...own, generation: null };
-  const as = (lease: typeof ours) => ({ lease, isLease: true });
-  const placeless = { ...own, place: null };
-  const cases: [what: string, role: string, ...Parameters<typeof roleOf>][] = [
-    ["where there is no lease begins", "begin", null, own, "still"],
-    ["with the lease and its database goes on", "resume", ours, own, "still"],
-    ["also where it has ended", "resume", { ...ours, ended: true }, own, "still"],
-    ["also where it has written more than the replica has", "resume", ours, { ...own, beat: 51 }, "still"],
-    [
-      "with the lease and a database of an earlier generation restores",
-      "take",
-      ours,
-      { ...own, generation: 2 },
-      "still",
-    ],
-    ["with the lease and no database restores", "take", ours, { ...own, generation: null }, "still"],
-    [
-      "with an older copy of the disk, of an earlier start, restores",
-      "take",
-      ours,
-      { ...own, start: 4 },
-      "still",
-    ],
-    ["… of an earlier beat", "take", ours, { ...own, beat: 49 }, "still"],
-    [
-      "whose very first start was cut off begins again",
-      "resume",
-      { ...ours, installation: null },
-      { ...own, generation: null },
-      "still",
-    ],
-    [
-      "that was to go on from its own earlier database, and was cut off, does",
-      "resume",
-      { ...ours, from: 0 },
-      { ...own, generation: 0 },
-      "still",
-    ],
-    [
-      "… also from one of another generation than the one that could be restored",
-      "resume",
-      { ...ours, from: 2, kept: 1 },
-      { ...own, generation: 1 },
-      "still",
-    ],
-    [
-      "that was to restore, and was cut off, restores",
-      "take",
-      { ...ours, from: 2 },
-      { ...own, generation: null },
-      "still",
-    ],
-    ["beside another one follows", "follow", theirs, own, "still"],
-    ["takes the lease of one that is silent", "take", theirs, own, "silent"],
-    ["that has seen it change follows", "follow", theirs, own, "changing"],
-    ["with a copy of the directory that has the lease waits", "wait", copys, own, "still"],
-    ["… and follows it where it lives", "follow", copys, own, "changing"],
-    ["… and goes on in its place where it is silent", "resume", copys, own, "silent"],
-    ["… or has given it up", "resume", { ...copys, ended: true }, own, "still"],
-    [
-      "… with a database of an earlier generation restores",
-      "take",
-      copys,
-      { ...own, generation: 2 },
-      "silent",
-    ],
-    [
-      "… with a copy of the same beat that lacks the last uploads restores",
-      "take",
-      copys,
-      { ...own, copiedTo: 6 },
-      "silent",
-    ],
-    ["waits for nothing of that at its own place", "resume", ours, { ...own, copiedTo: 0 }, "still"],
-    ["with a copy and no database waits too", "wait", copys, { ...own, generation: null }, "still"],
-    ["waits where no place can be told", "wait", { ...ours, place: null }, placeless, "still"],
-    ["takes it at once where it was given up", "take", { ...theirs, ended: true }, own, "still"],
-  ];
-  for (const [what, role, ...given] of cases)
-    test(what, () => {
-      expect(roleOf(...given)).toBe(role as "begin");
-    });
-
-  const generations: [what: string, next: Succession, ...Parameters<typeof successionOf>][] = [
-    ["of the first lease is the first", { generation: 1, from: null, kept: null }, "begin", null, none],
-    [
-      "of the first lease over a database is the first, and that is kept",
-      { generation: 1, from: 0, kept: 0 },
-      "begin",
-      null,
-      { ...own, generation: 0 },
-    ],
-    ["at its own place goes on", { generation: 3, from: null, kept: 3 }, "resume", as(ours), own],
-    [
-      "at its own place goes on where it is not whole yet",
-      { generation: 3, from: 2, kept: 1 },
-      "resume",
-      as({ ...ours, from: 2, kept: 1 }),
-      { ...own, generation: 1 },
-    ],
-    [
-      "that was given up goes on at another place",
-      { generation: 3, from: null, kept: 3 },
-      "resume",
-      as({ ...copys, ended: true }),
-      own,
-    ],
-    [
-      "of a silent copy is followed by the next",
-      { generation: 4, from: 3, kept: 3 },
-      "resume",
-      as(copys),
-      own,
-    ],
-    [
-      "of a silent copy that is not whole is not what is restored",
-      { generation: 4, from: 2, kept: 3 },
-      "resume",
-      as({ ...copys, from: 2 }),
-      own,
-    ],
-    [
-      "of a silent copy that never began has nothing to restore",
-      { generation: 4, from: null, kept: null },
-      "resume",
-      as({ ...copys, installation: null }),
-      none,
-    ],
-    ["of another machine is restored", { generation: 4, from: 3, kept: null }, "take", as(theirs), none],
-    [
-      "of a service that ran alone is kept, whatever it was",
-      { generation: 1, from: 0, kept: 0 },
-      "resume",
-      { lease: { ...ours, generation: 0, ended: true }, isLease: false },
-      { ...own, generation: 0 },
-    ],
-  ];
-  for (const [what, next, ...given] of generations)
-    test(`generation: one ${what}`, () => {
-      expect(successionOf(...given)).toEqual(next);
-    });
-
-  test("the silence is longer than a lease by clocks that differ by a quarter", () => {
-    expect(SILENCE_MS).toBeGreaterThan(LEASE_MS * 1.25);
   });
 });
 

@@ -7,14 +7,22 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { LEASE_FILE, SILENCE_MS } from "../../src/replica/lease.ts";
+import { LEASE_FILE } from "../../src/replica/lease.ts";
 import page from "../../src/docs/pair.md" with { type: "text" };
 import { audit } from "../durability/audit.ts";
 import { Cable } from "../durability/cable.ts";
 import { settleBooks } from "../durability/books.ts";
 import { Grounds } from "../durability/grounds.ts";
 import { gauge, type Places } from "../durability/machine.ts";
-import { Machine, pairedEnv, Router, standbyCommand } from "../durability/pair.ts";
+import {
+  Machine,
+  type Pair,
+  pairedEnv,
+  publish,
+  Router,
+  standbyCommand,
+  startPair,
+} from "../durability/pair.ts";
 import { Publishers } from "../durability/publishers.ts";
 import { addEndpoint, clientOf, prepareLoad } from "../durability/setup.ts";
 import { CONFIG } from "../kit/litestream.ts";
@@ -27,28 +35,6 @@ const REPLICA = { SEALPOST_DURABILITY: "replica" };
 const LOSSES = 2;
 
 const grounds = new Grounds("pair");
-
-interface Pair extends AsyncDisposable {
-  primary: Machine;
-  standby: Machine;
-}
-
-/** Both at one replica; the first one is the primary, and the second has a copy. */
-async function startPair(
-  settings: Record<string, string>,
-  ofPrimary: Pick<Places, "env">,
-  ofStandby = ofPrimary,
-): Promise<Pair> {
-  const primary = new Machine({ ...pairedEnv(grounds.litestream, ofPrimary), ...settings });
-  await primary.ready();
-  const standby = new Machine({ ...pairedEnv(grounds.litestream, ofStandby), ...settings });
-  await standby.follows();
-  standby.service.keys = primary.service.keys;
-  const end = async () => {
-    for (const machine of [primary, standby]) await machine[Symbol.asyncDispose]();
-  };
-  return { primary, standby, [Symbol.asyncDispose]: end };
-}
 
 interface Loaded extends AsyncDisposable {
   publishers: Publishers;
@@ -85,7 +71,7 @@ describe("a primary that is killed", () => {
   test.each(grounds.kinds(LOSSES))(
     "has a successor that lost nothing of what was acknowledged, %i, by a replica in %s",
     async (_, __, make) => {
-      await using pair = await startPair(REPLICA, make());
+      await using pair = await startPair(grounds.litestream, REPLICA, make());
       await using loaded = await load(pair);
       await Bun.sleep(Math.random() * 1500);
       const lostAt = await pair.primary.lose();
@@ -99,7 +85,7 @@ describe("a primary that is killed", () => {
   );
 
   test("and comes back within the lease goes on with its own disk: nothing is lost with the disk alone", async () => {
-    await using pair = await startPair({}, grounds.inFolder());
+    await using pair = await startPair(grounds.litestream, {}, grounds.inFolder());
     await using loaded = await load(pair);
     await pair.primary.lose();
     await pair.primary.service.restart();
@@ -109,7 +95,7 @@ describe("a primary that is killed", () => {
   }, 90_000);
 
   test("comes back as the standby; its database stays aside, and it takes over in its turn", async () => {
-    await using pair = await startPair({}, grounds.inBucket());
+    await using pair = await startPair(grounds.litestream, {}, grounds.inBucket());
     const { primary, standby } = pair;
     await addEndpoint(primary.service, "http://127.0.0.1:9/");
     await primary.lose();
@@ -126,98 +112,9 @@ describe("a primary that is killed", () => {
   }, 90_000);
 });
 
-describe("a copy of a data directory", () => {
-  /** What a machine has on its disk. */
-  function copyDisk({ service }: Machine): string {
-    const copy = mkdtempSync(join(grounds.home, "copy-"));
-    Bun.spawnSync(["cp", "-a", `${service.dataDir}/.`, copy]);
-    return copy;
-  }
-
-  /** A machine with that, or with an earlier copy of it. */
-  function copyOf(machine: Machine, places: Places, disk = copyDisk(machine)): Machine {
-    const copy = new Machine({ ...pairedEnv(grounds.litestream, places), SEALPOST_DATA_DIR: disk });
-    copy.service.keys = machine.service.keys;
-    return copy;
-  }
-
-  const publish = async ({ service }: Machine, externalId: string) => {
-    const event = { type: "order.paid", data: {}, external_id: externalId };
-    return clientOf(service).post("/v1/events", event);
-  };
-
-  test("that is made of a living primary follows it, and takes over as any other", async () => {
-    const places = grounds.inFolder();
-    await using primary = new Machine({ ...pairedEnv(grounds.litestream, places), ...REPLICA });
-    await primary.ready();
-    await using copy = copyOf(primary, places);
-    await copy.follows();
-    expect((await publish(primary, "in_1")).status).toBe(202);
-    expect(await gauge(primary.service, "sealpost_replica_generation")).toBe(1);
-    await primary.lose();
-    await copy.ready();
-    expect(await gauge(copy.service, "sealpost_replica_generation")).toBe(2);
-    expect((await publish(copy, "in_1")).json).toMatchObject({ duplicate: true });
-  }, 90_000);
-
-  test("that is made of one at rest, and the first: one of them is the primary, and stays it", async () => {
-    const places = grounds.inFolder();
-    await using first = new Machine(pairedEnv(grounds.litestream, places));
-    await first.ready();
-    expect(await first.service.stop()).toBe(0);
-    await using copy = copyOf(first, places);
-    first.service.relaunch();
-    const machines = [first, copy];
-    const isFirst = await Promise.race([first.ready().then(() => true), copy.ready().then(() => false)]);
-    const [primary, other] = isFirst ? machines : machines.toReversed();
-    if (!primary || !other) throw new Error("there are two");
-    await other.follows();
-    const generation = await gauge(primary.service, "sealpost_replica_generation");
-    await Bun.sleep(SILENCE_MS + 1000);
-    await other.follows();
-    expect(await gauge(primary.service, "sealpost_replica_generation")).toBe(generation);
-  }, 90_000);
-
-  test("that is all there is goes on with its own disk once nobody else can have the lease", async () => {
-    const places = grounds.inFolder();
-    await using lost = new Machine(pairedEnv(grounds.litestream, places));
-    await lost.ready();
-    const event = { type: "order.paid", data: {} };
-    const confirmed = { "sealpost-durability": "replica" };
-    expect((await clientOf(lost.service).post("/v1/events", event, confirmed)).status).toBe(202);
-    expect((await publish(lost, "in_1")).status).toBe(202);
-    await lost.lose();
-    await using copy = copyOf(lost, places);
-    rmSync(lost.service.dataDir, { recursive: true });
-    // Litestream removes what it has uploaded long ago, and would need it at another path.
-    rmSync(join(copy.service.dataDir, ".sealpost.db-litestream/ltx/0/0000000000000001-0000000000000001.ltx"));
-    await copy.ready();
-    expect(await gauge(copy.service, "sealpost_replica_generation")).toBe(2);
-    expect((await publish(copy, "in_1")).json).toMatchObject({ duplicate: true });
-    expect((await clientOf(copy.service).post("/v1/events", event, confirmed)).status).toBe(202);
-  }, 90_000);
-
-  test("that is older by an instant is put aside: what was confirmed since is restored", async () => {
-    const places = grounds.inFolder();
-    await using lost = new Machine({ ...pairedEnv(grounds.litestream, places), ...REPLICA });
-    await lost.ready();
-    expect((await publish(lost, "in_1")).status).toBe(202);
-    const disk = copyDisk(lost);
-    expect((await publish(lost, "in_2")).status).toBe(202);
-    // The next renewal tells of it.
-    await Bun.sleep(2000);
-    await lost.lose();
-    rmSync(lost.service.dataDir, { recursive: true });
-    await using copy = copyOf(lost, places, disk);
-    await copy.ready();
-    expect((await publish(copy, "in_2")).json).toMatchObject({ duplicate: true });
-    expect(readdirSync(join(disk, "superseded"))).toEqual(["generation-1"]);
-  }, 90_000);
-});
-
 describe("a primary that is told to end", () => {
   test("hands over under load at once, and loses nothing with the disk alone", async () => {
-    await using pair = await startPair({}, grounds.inBucket());
+    await using pair = await startPair(grounds.litestream, {}, grounds.inBucket());
     await using loaded = await load(pair);
     const stoppedAt = Date.now();
     expect(await pair.primary.service.stop()).toBe(0);
@@ -237,7 +134,7 @@ function through(cable: Cable, { env }: Places): Pick<Places, "env"> {
 
 describe("a primary that does not know that it has a successor", () => {
   test("as its host halted it: what it wrote and sends does not count, and it ends", async () => {
-    await using pair = await startPair(REPLICA, grounds.inBucket());
+    await using pair = await startPair(grounds.litestream, REPLICA, grounds.inBucket());
     await using loaded = await load(pair);
     const { primary, standby } = pair;
     const goOn = primary.freeze();
@@ -254,19 +151,15 @@ describe("a primary that does not know that it has a successor", () => {
   test("as its network is cut: it answers and sends nothing until it knows, and ends", async () => {
     const places = grounds.inBucket();
     await using cable = await Cable.to(grounds.bucket.port);
-    await using pair = await startPair({}, through(cable, places), places);
+    await using pair = await startPair(grounds.litestream, {}, through(cable, places), places);
     await using loaded = await load(pair);
     const { primary, standby } = pair;
     cable.cut();
     await standby.ready();
     expect((await fetch(`${primary.url}/readyz`)).status).toBe(503);
     // Nothing is acknowledged there any more.
-    const asked = clientOf(primary.service).post("/v1/events", {
-      type: "late.event",
-      data: {},
-      external_id: "late",
-    });
-    const first = await Promise.race([asked.catch(() => null), Bun.sleep(1000).then(() => "no answer")]);
+    const asked = publish(primary, "late").catch(() => null);
+    const first = await Promise.race([asked, Bun.sleep(1000).then(() => "no answer")]);
     expect(first).toBe("no answer");
     cable.mend();
     await primary.service.exit();
@@ -359,7 +252,7 @@ describe("what is refused at a start, with exit code 2 and the reason", () => {
 
 test("a copy that a killed standby has left is not taken for another generation's", async () => {
   const places = grounds.inBucket();
-  await using pair = await startPair({}, places);
+  await using pair = await startPair(grounds.litestream, {}, places);
   const { primary, standby } = pair;
   await standby.service.kill9();
   await using third = new Machine(pairedEnv(grounds.litestream, places));
@@ -377,7 +270,7 @@ test("a copy that a killed standby has left is not taken for another generation'
 
 test("a lease that is gone is nobody's: no machine begins over what there is", async () => {
   const places = grounds.inBucket();
-  await using pair = await startPair({}, places);
+  await using pair = await startPair(grounds.litestream, {}, places);
   const { primary, standby } = pair;
   await grounds.bucket.remove(`${places.path}/${LEASE_FILE}`);
   for (const machine of [primary, standby]) await machine.service.exit();
