@@ -341,7 +341,9 @@ function hasSeen({ start, beat }: Known, own: OwnDatabase): boolean {
 
 /** Of the same beat, Litestream has copied less beside an older copy. The lease tells of its source. */
 function hasCopied(lease: Known, own: OwnDatabase): boolean {
-  return own.generation !== sourceOf(lease) || isSamePlace(lease, own) || own.copiedTo >= lease.txid;
+  if (own.generation !== sourceOf(lease) || own.copiedTo >= lease.txid) return true;
+  // Where Litestream's folder alone is lost, the beat has to do.
+  return own.copiedTo === 0 && isSamePlace(lease, own);
 }
 
 /** What a lease says of generations. */

@@ -4,11 +4,12 @@
  * than the replica, or as new. On a machine that has no Litestream yet, building it takes most of the time.
  */
 import { describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { findLease, SILENCE_MS } from "../../src/replica/lease.ts";
 import { openObjects } from "../../src/replica/objects.ts";
 import { Directory } from "../../src/standby/directory.ts";
+import { DATABASE_PARTS, UPLOADS_FOLDER } from "../../src/store/database.ts";
 import { Grounds } from "../durability/grounds.ts";
 import { gauge, type Places } from "../durability/machine.ts";
 import { Machine, pairedEnv, publish, startPair } from "../durability/pair.ts";
@@ -157,5 +158,38 @@ describe("a copy of a data directory", () => {
     await copy.ready();
     expect((await publish(copy, "in_2")).json).toMatchObject({ duplicate: true });
     expect(readdirSync(join(disk, "superseded"))).toEqual(["generation-1"]);
+  }, 90_000);
+
+  test("that is older and put back in the very same place is put aside too", async () => {
+    const places = grounds.inFolder();
+    await using machine = new Machine({ ...pairedEnv(grounds.litestream, places), ...REPLICA });
+    await machine.ready();
+    const { dataDir } = machine.service;
+    const disk = await copyAndLose(machine, places);
+    for (const part of [...DATABASE_PARTS, "generation"]) {
+      rmSync(join(dataDir, part), { recursive: true, force: true });
+      if (existsSync(join(disk, part))) cpSync(join(disk, part), join(dataDir, part), { recursive: true });
+    }
+    machine.service.relaunch();
+    await machine.ready();
+    expect((await publish(machine, "in_2")).json).toMatchObject({ duplicate: true });
+    expect(readdirSync(join(dataDir, "superseded"))).toEqual(["generation-1"]);
+  }, 90_000);
+
+  test("is none where Litestream's folder alone is lost: the machine goes on with its disk", async () => {
+    const places = grounds.inFolder();
+    await using machine = new Machine(pairedEnv(grounds.litestream, places));
+    await machine.ready();
+    // The lease tells of an upload.
+    await Bun.sleep(3000);
+    expect((await publish(machine, "in_1")).status).toBe(202);
+    await machine.lose();
+    rmSync(join(machine.service.dataDir, UPLOADS_FOLDER), { recursive: true });
+    machine.service.relaunch();
+    await machine.ready();
+    expect((await publish(machine, "in_1")).json).toMatchObject({ duplicate: true });
+    expect(await gauge(machine.service, "sealpost_replica_generation")).toBe(1);
+    const confirmed = await publish(machine, "in_2", { "sealpost-durability": "replica" });
+    expect(confirmed.status).toBe(202);
   }, 90_000);
 });
