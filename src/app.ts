@@ -343,6 +343,7 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
     logFailure: ({ requestId, route, error }) =>
       logger.log("error", "request failed", { request_id: requestId, route, error }),
     isDraining: () => phaseNow().is !== "open",
+    untilMayGo: replication.untilMayGo,
     writeFor: (projectId, run) => data.store.writeFor(projectId, run),
     turns: data.store.turns,
     beginArrivals,

@@ -58,6 +58,8 @@ export class TestParts implements HttpParts {
   rateLimits = { publish: 0, management: 0 };
   time = Date.UTC(2026, 10, 21);
   isStopping = false;
+  /** What a primary waits for that has not renewed its lease. */
+  held: Promise<void> | null = null;
   readiness: { ready: boolean; reason?: string } = { ready: true };
   lines: RequestLine[] = [];
   failures: FailureLine[] = [];
@@ -105,6 +107,10 @@ export class TestParts implements HttpParts {
   }
   isDraining(): boolean {
     return this.isStopping;
+  }
+
+  untilMayGo(): Promise<void> | null {
+    return this.held;
   }
 
   async writeFor<T>(_projectId: number | null, run: () => T): Promise<T> {

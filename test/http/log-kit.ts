@@ -282,6 +282,7 @@ export class Api implements AsyncDisposable {
       logFailure: () => {},
       accessChanges: () => this.accessChanges(),
       isDraining: () => false,
+      untilMayGo: () => null,
       writeFor: <T>(projectId: number | null, run: () => T) => store.writeFor(projectId, run),
       turns: store.turns,
       beginArrivals,

@@ -40,6 +40,11 @@ export interface HttpParts {
   /** While true, every request but `/healthz` answers 503. */
   isDraining(): boolean;
   /**
+   * Null where what was written may be answered. Else resolves once it may; never where another machine is
+   * the primary by then. What `writeFor` answers has waited for it.
+   */
+  untilMayGo(): Promise<void> | null;
+  /**
    * One durable transaction, of a project or of the service (null). `run` is synchronous and may run again
    * after a rollback; resolves once it is on disk.
    */

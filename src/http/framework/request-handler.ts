@@ -155,6 +155,9 @@ export class RequestHandler implements RequestContext {
       if (turn !== null || takesBody(route)) this.admitAgain();
       this.readFields();
       const answer = await this.handle();
+      // What is answered again, or needs no write, tells of what was written too.
+      const mayGo = this.mayChange ? this.shared.parts.untilMayGo() : null;
+      if (mayGo !== null) await mayGo;
       // The loop writes as much of it as the connection takes at once.
       if (answer.body instanceof Blob && isHeavy(answer.body.size)) await this.turns.ownTurn();
       response = this.render(answer);

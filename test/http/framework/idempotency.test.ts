@@ -129,6 +129,17 @@ describe("the same request under the same key", () => {
     expect(runs).toBe(1);
   });
 
+  test("gets no answer from a primary that has not renewed its lease, until it has", async () => {
+    await using server = startServer(routes);
+    await server.send("POST", "/v1/commits", withKey("k1"));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    server.parts.held = promise;
+    const again = server.send("POST", "/v1/commits", withKey("k1"));
+    expect(await Promise.race([again, Bun.sleep(200).then(() => "no answer")])).toBe("no answer");
+    resolve();
+    expect((await again).headers.get("idempotency-replayed")).toBe("true");
+  });
+
   test("by a link that was refused meanwhile leaves no answer, as its consumer may be erased", async () => {
     await using server = startServer(routes);
     const { promise, resolve } = Promise.withResolvers<void>();
