@@ -64,7 +64,7 @@ async function startReceiver(): Promise<{ peer: Peer; port: number }> {
 async function startGenerator({ port, apiKey }: Server): Promise<Peer> {
   const settings: GeneratorSettings = {
     port,
-    apiKey,
+    apiKeys: [apiKey],
     connections: 64,
     types: 1,
     bodyBytes: BODY_BYTES,

@@ -34,7 +34,14 @@ const PADDING = "x".repeat(1000);
 
 async function publishAll(server: Server, connections: number): Promise<GeneratorReport> {
   const { port, apiKey } = server;
-  const settings: GeneratorSettings = { port, apiKey, connections, types: 1, bodyBytes: 1024, perSecond: 0 };
+  const settings: GeneratorSettings = {
+    port,
+    apiKeys: [apiKey],
+    connections,
+    types: 1,
+    bodyBytes: 1024,
+    perSecond: 0,
+  };
   const { peer } = await startPeer("generator.ts", settings);
   const report = await peer.ask<GeneratorReport>({ runMs });
   await peer.stop();

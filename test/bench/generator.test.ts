@@ -27,7 +27,7 @@ test("a server may close the generator's connections as soon as a run is over", 
   });
   const settings: GeneratorSettings = {
     port: server.port,
-    apiKey: "sp_live_none",
+    apiKeys: ["sp_live_none"],
     connections: 4,
     types: 1,
     bodyBytes: 1024,
@@ -45,10 +45,43 @@ test("a server may close the generator's connections as soon as a run is over", 
   expect(await peer.stop()).not.toBe(1);
 });
 
+test("each connection publishes with one key, and the keys share the connections", async () => {
+  const seen: Set<string>[] = [];
+  using server = Bun.listen<Publisher>({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      open(socket) {
+        const keys = new Set<string>();
+        seen.push(keys);
+        const read = createFramer((request) => {
+          keys.add(/Bearer (\w+)/.exec(request.toString("latin1"))?.[1] ?? "none");
+          socket.write(ACCEPTED);
+        });
+        socket.data = { read };
+      },
+      data: (socket, chunk) => socket.data.read(chunk),
+    },
+  });
+  const settings: GeneratorSettings = {
+    port: server.port,
+    apiKeys: ["sp_live_a", "sp_live_b"],
+    connections: 4,
+    types: 1,
+    bodyBytes: 1024,
+    perSecond: 0,
+  };
+  const { peer } = await startPeer("generator.ts", settings);
+  await peer.ask<GeneratorReport>({ runMs: 20 });
+  await peer.stop();
+  const used = seen.map((keys) => [...keys].join(" "));
+  expect(used.toSorted()).toEqual(["sp_live_a", "sp_live_a", "sp_live_b", "sp_live_b"]);
+});
+
 test("a bench ends and names the process of it that ended unasked", () => {
   const children = JSON.stringify(join(import.meta.dir, "children.ts"));
   const bench = `const { startPeer } = await import(${children});
-    await startPeer("generator.ts", {}).then(({ peer }) => process.kill(peer.pid, "SIGKILL"));
+    await startPeer("generator.ts", { apiKeys: [] }).then(({ peer }) => process.kill(peer.pid, "SIGKILL"));
     setTimeout(() => {}, 60_000);`;
   const { exitCode, stderr } = Bun.spawnSync([process.execPath, "-e", bench], {
     stderr: "pipe",

@@ -13,7 +13,8 @@ import { createFramer, readStatus } from "./wire.ts";
 
 export interface GeneratorSettings {
   port: number;
-  apiKey: string;
+  /** Connection n publishes with key n, and they begin anew after the last. */
+  apiKeys: string[];
   connections: number;
   /** The events are of so many types, one after the other. */
   types: number;
@@ -35,14 +36,16 @@ export interface GeneratorReport {
 interface Connection {
   read: (chunk: Buffer) => void;
   sentAtUs: number;
+  /** One of each type. */
+  requests: PublishRequest[];
   /** What the socket has not taken yet of a long request. */
   rest: Buffer;
 }
 
 const settings = JSON.parse(process.argv[2] ?? "{}") as GeneratorSettings;
 const host = `127.0.0.1:${settings.port}`;
-const requests: PublishRequest[] = Array.from({ length: settings.types }, (_, type) =>
-  preparePublish(host, settings.apiKey, type, settings.bodyBytes),
+const requestsByKey = settings.apiKeys.map((apiKey) =>
+  Array.from({ length: settings.types }, (_, type) => preparePublish(host, apiKey, type, settings.bodyBytes)),
 );
 
 const NOTHING = Buffer.alloc(0);
@@ -61,6 +64,7 @@ let due = 0;
 /** `sentAtUs`: when the event was due, so that one that found no connection counts whole. */
 function publish(socket: Socket<Connection>, sentAtUs: number): void {
   sequence++;
+  const { requests } = socket.data;
   const request = requests[sequence % requests.length];
   if (request === undefined) throw new Error("no type to publish");
   socket.data.sentAtUs = sentAtUs;
@@ -116,14 +120,15 @@ function report(lastAtUs: number): GeneratorReport {
   };
 }
 
-function connect(): Promise<Socket<Connection>> {
+function connect(index: number): Promise<Socket<Connection>> {
+  const requests = requestsByKey[index % requestsByKey.length] ?? [];
   return Bun.connect<Connection>({
     hostname: "127.0.0.1",
     port: settings.port,
     socket: {
       open(socket) {
         const read = createFramer((answer) => readAnswer(socket, answer));
-        socket.data = { sentAtUs: 0, read, rest: NOTHING };
+        socket.data = { sentAtUs: 0, read, requests, rest: NOTHING };
       },
       data: (socket, chunk) => socket.data.read(chunk),
       drain: sendRest,
@@ -137,7 +142,7 @@ function connect(): Promise<Socket<Connection>> {
 async function run(runMs: number): Promise<void> {
   latenciesUs = [];
   refused = {};
-  sockets = await Promise.all(Array.from({ length: settings.connections }, connect));
+  sockets = await Promise.all(Array.from({ length: settings.connections }, (_, index) => connect(index)));
   firstAtUs = nowUs();
   untilUs = firstAtUs + runMs * 1000;
   if (settings.perSecond === 0) {

@@ -77,10 +77,14 @@ export interface Measurement {
   otherCores: number;
 }
 
-interface Bench {
-  server: Server;
+/** Who publishes and who receives. */
+export interface Peers {
   generator: Peer;
   receiver: Peer;
+}
+
+interface Bench extends Peers {
+  server: Server;
 }
 
 /** Runs one contender once on a fresh data directory below `directory`, and stops all that it started. */
@@ -122,7 +126,7 @@ async function startBench(contender: Contender, load: Load, directory: string): 
   await publishBatches(server, "bench.stored", load.stored);
   const settings: GeneratorSettings = {
     port: server.port,
-    apiKey: server.apiKey,
+    apiKeys: [server.apiKey],
     connections: load.connections,
     types: load.endpoints / load.fanout,
     bodyBytes: load.bodyBytes,
@@ -159,17 +163,19 @@ async function stopBench(bench: Bench): Promise<void> {
   await bench.receiver.stop();
 }
 
-async function warmUp(bench: Bench, load: Load): Promise<void> {
-  const { published, received } = await publishAndDrain(bench, load, WARM_UP_MS);
+/** Publishes for a while, of which the receiver then knows nothing. */
+export async function warmUp(peers: Peers, load: Load): Promise<void> {
+  const { published, received } = await publishAndDrain(peers, load, WARM_UP_MS);
   if (received.received !== published.accepted * load.fanout)
     throw new Error("events were lost during the warm-up");
-  await bench.receiver.ask("reset");
+  await peers.receiver.ask("reset");
 }
 
-async function publishAndDrain(bench: Bench, { fanout }: Load, runMs: number) {
-  const published = await bench.generator.ask<GeneratorReport>({ runMs });
-  await drain(bench.receiver, published.accepted * fanout);
-  const received = await bench.receiver.ask<ReceiverReport>("report");
+/** Publishes for so long, and waits until all of it has been received. */
+export async function publishAndDrain({ generator, receiver }: Peers, { fanout }: Load, runMs: number) {
+  const published = await generator.ask<GeneratorReport>({ runMs });
+  await drain(receiver, published.accepted * fanout);
+  const received = await receiver.ask<ReceiverReport>("report");
   return { published, received };
 }
 
@@ -193,6 +199,6 @@ function readUsage({ server, generator, receiver }: Bench) {
   return { server: readProcess(server.pid), otherCpuSeconds, atMs: performance.now() };
 }
 
-function perSecond(count: number, fromUs: number, toUs: number): number {
+export function perSecond(count: number, fromUs: number, toUs: number): number {
   return count / ((toUs - fromUs) / 1_000_000);
 }

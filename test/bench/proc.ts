@@ -22,6 +22,23 @@ export function readProcess(pid: number): ProcessUsage {
   };
 }
 
+/** The processes that a process has started, of those that run. */
+export function readChildren(pid: number): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((other) => readParent(other) === pid);
+}
+
+/** 0 where the process has ended meanwhile. */
+function readParent(pid: number): number {
+  try {
+    return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
 /** What all threads of a process have run so far, in milliseconds: finer than the ticks of `readProcess`. */
 export function readThreadsMs(pid: number): number {
   const ofThread = (id: string) => {

@@ -5,13 +5,18 @@ const BARE_MIN_PER_SECOND = 8_000;
 const LABEL_WIDTH = 14;
 const MEBIBYTE = 1024 * 1024;
 
-interface Column {
+/** A column of a table with a row for each run. */
+export interface Column<Run> {
   title: string;
   digits: number;
-  read: (measurement: Measurement) => number;
+  /** Undefined where the run has no such number. */
+  read: (run: Run) => number | undefined;
 }
 
-const columns: Column[] = [
+/** What makes a run worthless. */
+type Counts = Pick<Measurement, "accepted" | "lost" | "duplicates" | "refused"> & { contender: string };
+
+const columns: Column<Measurement>[] = [
   { title: "accepted/s", digits: 0, read: (run) => run.acceptedPerSecond },
   { title: "delivered/s", digits: 0, read: (run) => run.deliveredPerSecond },
   { title: "publish p50 ms", digits: 2, read: (run) => run.publish.p50Ms },
@@ -27,17 +32,17 @@ const columns: Column[] = [
 
 /** The head of the table that `formatRun` and `formatMedians` fill. */
 export function formatHead(): string {
-  return ["".padEnd(LABEL_WIDTH), ...columns.map((column) => column.title)].join("  ");
+  return formatHeadOf(columns, LABEL_WIDTH);
 }
 
 /** One run as a row. */
 export function formatRun(label: string, run: Measurement): string {
-  return formatRow(label, (column) => column.read(run));
+  return formatRowOf(columns, label.padEnd(LABEL_WIDTH), [run]);
 }
 
 /** The median of every column over the runs of one contender, as a row. */
 export function formatMedians(label: string, runs: Measurement[]): string {
-  return formatRow(label, (column) => median(runs.map(column.read)));
+  return formatRowOf(columns, label.padEnd(LABEL_WIDTH), runs);
 }
 
 /** `service ÷ bare` of the median delivered/s; undefined where one of the two did not run. */
@@ -60,7 +65,7 @@ export function findFaults(runs: Measurement[]): string[] {
 }
 
 /** As `findFaults`, of one run alone. */
-export function findFaultsOfRun(run: Measurement): string[] {
+export function findFaultsOfRun(run: Counts): string[] {
   const faults: string[] = [];
   if (run.lost !== 0) faults.push(`${run.contender} lost ${run.lost} of ${run.accepted} accepted events`);
   if (run.duplicates > 0) faults.push(`${run.contender} sent ${run.duplicates} deliveries more than once`);
@@ -70,14 +75,21 @@ export function findFaultsOfRun(run: Measurement): string[] {
   return faults;
 }
 
-function formatRow(label: string, read: (column: Column) => number): string {
-  const cells = columns.map((column) =>
-    formatNumber(read(column), column.digits).padStart(column.title.length),
-  );
-  return [label.padEnd(LABEL_WIDTH), ...cells].join("  ");
+/** The titles, after room for labels of that width. */
+export function formatHeadOf<Run>(of: Column<Run>[], labelWidth: number): string {
+  return ["".padEnd(labelWidth), ...of.map(({ title }) => title)].join("  ");
 }
 
-function formatNumber(value: number, digits: number): string {
+/** The median of every column over the runs, as a row; a dash where none has the number. */
+export function formatRowOf<Run>(of: Column<Run>[], label: string, runs: Run[]): string {
+  const cells = of.map(({ title, digits, read }) => {
+    const values = runs.map(read).filter((value) => value !== undefined);
+    return (values.length === 0 ? "–" : formatNumber(median(values), digits)).padStart(title.length);
+  });
+  return [label, ...cells].join("  ");
+}
+
+export function formatNumber(value: number, digits: number): string {
   return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 

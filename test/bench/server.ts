@@ -171,7 +171,7 @@ function environment(port: number, dataDirectory: string): Record<string, string
   };
 }
 
-function findFreePort(): number {
+export function findFreePort(): number {
   const probe = Bun.listen({
     hostname: "127.0.0.1",
     port: 0,
@@ -182,12 +182,14 @@ function findFreePort(): number {
   return port;
 }
 
-async function isReady(port: number): Promise<boolean> {
+/** Whether /readyz answers 200 there. */
+export async function isReady(port: number): Promise<boolean> {
   const response = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
   return response?.status === 200;
 }
 
-async function waitUntil(ready: () => Promise<boolean>, output: string): Promise<void> {
+/** Throws with the end of the file `output` where it takes too long. */
+export async function waitUntil(ready: () => Promise<boolean>, output: string): Promise<void> {
   const giveUpAt = performance.now() + START_TIMEOUT_MS;
   while (!(await ready())) {
     if (performance.now() > giveUpAt) throw new Error(`the server did not become ready:\n${readEnd(output)}`);
@@ -195,6 +197,6 @@ async function waitUntil(ready: () => Promise<boolean>, output: string): Promise
   }
 }
 
-function readEnd(output: string): string {
+export function readEnd(output: string): string {
   return readFileSync(output, "utf8").slice(-2000);
 }

@@ -28,11 +28,8 @@ export class Router implements AsyncDisposable {
   static async start(kind: RouterKind, { cells, router = {} }: RouterOptions): Promise<Router> {
     const folder = mkdtempSync(join(tmpdir(), "sealpost-router-"));
     const [port = 0] = await freePorts(1);
-    const list = join(folder, "cells.json");
-    writeFileSync(list, JSON.stringify({ cells, router: { listen: `127.0.0.1:${port}`, ...router } }));
-    const written = await runCommand([process.execPath, MAIN, "cells", "config", kind, list]);
-    const file = join(folder, kind === "haproxy" ? "haproxy.cfg" : "envoy.json");
-    writeFileSync(file, written);
+    const options = { cells, router: { listen: `127.0.0.1:${port}`, ...router } };
+    const { list, file } = await writeRouterConfig(kind, options, folder);
     const scheme = "certificate" in router ? "https" : "http";
     const url = `${scheme}://127.0.0.1:${port}`;
     const server = new RealServer({
@@ -52,6 +49,16 @@ export class Router implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.server.stop();
   }
+}
+
+/** Writes the list of cells into the folder, and the configuration that is made of it. */
+export async function writeRouterConfig(kind: RouterKind, options: RouterOptions, folder: string) {
+  const list = join(folder, "cells.json");
+  writeFileSync(list, JSON.stringify(options));
+  const written = await runCommand([process.execPath, MAIN, "cells", "config", kind, list]);
+  const file = join(folder, kind === "haproxy" ? "haproxy.cfg" : "envoy.json");
+  writeFileSync(file, written);
+  return { list, file };
 }
 
 async function commandOf(kind: RouterKind, file: string): Promise<string[]> {
