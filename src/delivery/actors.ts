@@ -311,10 +311,11 @@ export class Actors {
 
   /**
    * The instant from which the time since `at` counts for an endpoint: not what passed while the service held
-   * back all that is its own.
+   * back all that is its own, or was down. Each hour down makes it an hour later.
    */
   countsFrom({ projectId, openedAt }: Endpoint, at: number): number {
-    return Math.max(at, openedAt, this.data.tenants.openedAt(projectId));
+    const from = Math.max(at, openedAt, this.data.tenants.openedAt(projectId));
+    return from + this.clock.downSince(from);
   }
 
   /** Whether it has failed for five days without a success, in which something could be sent to it. */

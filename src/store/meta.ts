@@ -25,8 +25,21 @@ export class Meta {
     return row?.value ?? 0;
   }
 
+  /** A text that was set; null where none was. */
+  text(name: string): string | null {
+    const row = this.sqlite
+      .query<{ value: string }, [string]>("SELECT CAST(value AS TEXT) AS value FROM meta WHERE name = ?")
+      .get(name);
+    return row?.value ?? null;
+  }
+
   /** Inside a write. */
   setNumber(name: string, value: number): void {
-    this.sqlite.run("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", [name, String(value)]);
+    this.setText(name, String(value));
+  }
+
+  /** Inside a write. */
+  setText(name: string, value: string): void {
+    this.sqlite.run("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", [name, value]);
   }
 }

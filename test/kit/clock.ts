@@ -1,9 +1,10 @@
 import type { KeptClock } from "../../src/delivery/steady.ts";
 import { type Clock, createSteadyClock, DatingClock } from "../../src/platform/clock.ts";
 
-/** The clock of actors, whose state nobody keeps. */
+/** The clock of actors, whose state nobody keeps: where a test moves it on, the service ran. */
 export function steadyOver(clock: Clock): KeptClock {
-  return { ...createSteadyClock(new DatingClock(clock), { lead: 0, passed: 0 }), look() {} };
+  const steady = createSteadyClock(new DatingClock(clock), { lead: 0, passed: 0 });
+  return { ...steady, look() {}, downSince: () => 0 };
 }
 
 /** A clock that stands until the test moves it. */
