@@ -56,15 +56,18 @@ export function openSteadyClock(
     },
     reset: () => void (written = null),
   });
+  const keep = () =>
+    store.unattended(
+      "state of the clock",
+      store.write(() => {}, true),
+    );
+  // Whoever sees it first. By its lead go breaks, and the days until an endpoint is disabled, also where no
+  // delivery waits.
+  dates.onStep(keep);
   const look = () => {
     dates.now();
     down.noticed();
-    // By its lead go breaks, and the days until an endpoint is disabled, also where no delivery waits.
-    if (isOld(tally.waiting > 0 ? KEPT_EVERY_MS : KEPT_IDLE_EVERY_MS))
-      store.unattended(
-        "state of the clock",
-        store.write(() => {}, true),
-      );
+    if (isOld(tally.waiting > 0 ? KEPT_EVERY_MS : KEPT_IDLE_EVERY_MS)) keep();
   };
   return Object.assign(clock, { look, downSince: (at: number) => down.noticed().since(at) });
 }

@@ -22,7 +22,7 @@ function open(wall = new SetClock(NOON), sqlite = openMemory()) {
     clock.look();
     return store.settled();
   };
-  return { wall, sqlite, store, tally, clock, kept, look };
+  return { wall, dates, sqlite, store, tally, clock, kept, look };
 }
 
 test("where the clock stands is written with whatever is written, once in half a minute", async () => {
@@ -66,6 +66,15 @@ test("a step of the wall clock is written at once, also where no delivery waits"
     [HOUR_MS, 120_000],
     [-143 * HOUR_MS, 240_000],
   ]);
+});
+
+test("a step is written whoever sees it: the job that looks for it begins anew then, and comes later", async () => {
+  const { wall, dates, store, kept, look } = open();
+  await look();
+  wall.step(HOUR_MS);
+  dates.now();
+  await store.settled();
+  expect(kept()).toEqual([-HOUR_MS, 0]);
 });
 
 test("it is written although nothing else is: each hour, each half minute while something waits, at once where the clock was set", async () => {
