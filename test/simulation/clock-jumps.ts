@@ -1,3 +1,4 @@
+import { DownTimes } from "../../src/delivery/down-times.ts";
 import type { Simulation } from "./run.ts";
 
 const HOUR_MS = 3_600_000;
@@ -41,6 +42,17 @@ export class ClockJumps {
     process.actors.clock.look();
   }
 
+  /** With an instant that has passed is written what lies before it; `known`: the one that was written. */
+  #keepDownTime(known: number): void {
+    const { actors, data } = this.run.process;
+    const down = new DownTimes(data.meta.text("clock_down"));
+    const missing = actors.clock.downSince(0) - down.since(0);
+    // Where that was written without it, the process has lost it.
+    if (missing <= 0 || actors.clock.downSince(known) < missing) return;
+    down.add(known, known + missing);
+    data.meta.setText("clock_down", down.toText());
+  }
+
   /** At every step. */
   look(): void {
     const { world, process } = this.run;
@@ -77,6 +89,7 @@ export class ClockJumps {
     const known = data.meta.number("clock_passed_ms");
     const passed = actors.clock.now() - rng.below(MINUTE_MS / 2);
     data.meta.setNumber("clock_passed_ms", passed);
+    this.#keepDownTime(known);
     // Behind what is on disk, as no process leaves it: several that live for a moment each lose it again.
     if (passed < known) liveness.lose(known - passed);
     if (!this.#mayJump || !rng.chance(0.2)) return;

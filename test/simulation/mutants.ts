@@ -1,5 +1,6 @@
 import { BY_HAND_MUTANTS } from "./by-hand-mutants.ts";
 import { CROWDED_MUTANTS } from "./crowded-mutants.ts";
+import { DOWN_TIME_MUTANTS } from "./down-time-mutants.ts";
 import { PARKED_MUTANTS } from "./parked-mutants.ts";
 import { REASON_MUTANTS } from "./reason-mutants.ts";
 
@@ -18,6 +19,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...REASON_MUTANTS,
   ...BY_HAND_MUTANTS,
   ...PARKED_MUTANTS,
+  ...DOWN_TIME_MUTANTS,
   {
     name: "an event of a polled endpoint goes before those that wait for the plan",
     file: "pipeline/pipeline.ts",

@@ -20,7 +20,7 @@ import { turnsOf } from "../../src/store/project-turns.ts";
 import { Retries } from "../../src/delivery/retries.ts";
 import { Poller } from "../../src/delivery/polling/poller.ts";
 import { handOut } from "../../src/delivery/polling/hand-out.ts";
-import { openSteadyClock } from "../../src/delivery/steady.ts";
+import { type KeptClock, openSteadyClock } from "../../src/delivery/steady.ts";
 import { restore } from "../../src/maintenance/recovery.ts";
 import { type OutletListeners, OutletWatch } from "./outlet-watch.ts";
 import type { Rng, World } from "./world.ts";
@@ -110,6 +110,7 @@ export function bootProcess(parts: ProcessParts): Process {
     onBroken,
   };
   const steady = openSteadyClock(data, dates);
+  keepLooking(world, steady);
   const endFirst = data.meter.endFirst.bind(data.meter);
   data.meter.endFirst = (id) => {
     endFirst(id);
@@ -145,6 +146,19 @@ export function bootProcess(parts: ProcessParts): Process {
   const eraser = new Eraser({ data, actors });
   const jobs = openJobs(eraser, world);
   return { data, actors, retries, outlet, poller, pipeline, releaser, replayer, eraser, jobs };
+}
+
+/** More seldom than the job that reads the clock, and often enough: a process in which nobody does is down. */
+const LOOKED_AT_EVERY_MS = 300_000;
+
+/** It is no step of the run. */
+function keepLooking(world: ReturnType<World["ofThisLife"]>, steady: KeptClock): void {
+  const background = world.clockInBackground(() => true);
+  const look = () => {
+    steady.downSince(steady.now());
+    background.delay(LOOKED_AT_EVERY_MS, look);
+  };
+  look();
 }
 
 /** How often a share of a turn of the loop is over, so that what can be divided is. */

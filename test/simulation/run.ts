@@ -7,6 +7,7 @@ import { AttemptWatch } from "./attempt-watch.ts";
 import { Changes } from "./changes.ts";
 import { ClockJumps } from "./clock-jumps.ts";
 import type { Consumer } from "../../src/store/cleanup/erasures.ts";
+import { DownTimes } from "./down-times.ts";
 import { Erasures } from "./erasures.ts";
 import { newOutside } from "./outside.ts";
 import { KeptRows } from "./kept-rows.ts";
@@ -70,6 +71,7 @@ export class Simulation {
   readonly retries = new RetryWatch(this);
   readonly trials = new Trials(this);
   readonly clockJumps = new ClockJumps(this);
+  readonly #downTimes: DownTimes;
   readonly pollers = new Pollers(this);
   readonly #rows = new RowWatch(this);
   readonly publishing = new Publishing(this);
@@ -103,6 +105,7 @@ export class Simulation {
     if (crashAt !== null) this.faults.crashes = false;
     this.receivers = new Receivers(this.world, this.rng, this.faults, tally);
     this.process = this.#boot();
+    this.#downTimes = new DownTimes(this, seed);
     this.order.begin();
     this.retries.begin();
   }
@@ -338,6 +341,7 @@ export class Simulation {
     this.outside.crashes++;
     this.clockJumps.beforeDeath();
     this.world.crash();
+    this.#downTimes.pass();
     this.watch.forget();
     this.liveness.forget();
     this.holding.forget();
@@ -414,6 +418,7 @@ export class Simulation {
     this.process.outlet.look();
     if (!this.isUp) return;
     this.clockJumps.look();
+    this.#downTimes.look();
     this.liveness.look();
     this.holding.look();
     this.plan.look();

@@ -107,6 +107,11 @@ export class World {
     return this.#add(ms, null, run);
   }
 
+  /** Time in which nothing happens: what was to happen comes late. */
+  pass(ms: number): void {
+    this.#now += ms;
+  }
+
   crash(): void {
     this.process++;
   }
