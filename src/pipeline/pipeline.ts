@@ -84,10 +84,11 @@ export class Pipeline {
     incoming: readonly Incoming[],
     identity: Identity | null = null,
   ): Prepared | Promise<Prepared> {
+    const { moves } = this.parts.data.endpoints;
     const audiences = this.#audiences.of(projectId, incoming);
     if (audiences instanceof Promise)
-      return audiences.then((found) => this.#prepareFor(projectId, incoming, found, identity));
-    return this.#prepareFor(projectId, incoming, audiences, identity);
+      return audiences.then((found) => this.#prepareFor(projectId, incoming, found, identity, moves));
+    return this.#prepareFor(projectId, incoming, audiences, identity, moves);
   }
 
   #prepareFor(
@@ -95,8 +96,10 @@ export class Pipeline {
     incoming: readonly Incoming[],
     audiences: readonly Audience[],
     identity: Identity | null,
+    moves: number,
   ): Prepared {
-    const prepared = new Prepared(this.parts, this.#spreader, projectId, incoming, audiences, identity);
+    const { parts } = this;
+    const prepared = new Prepared(parts, this.#spreader, projectId, incoming, audiences, identity, moves);
     prepared.requireRoomInPlan();
     return prepared;
   }
@@ -173,6 +176,8 @@ export class Prepared {
     private incoming: readonly Incoming[],
     private audiences: readonly Audience[],
     identity: Identity | null,
+    /** `Endpoints.moves` before the audiences were chosen. */
+    private readonly moves = parts.data.endpoints.moves,
   ) {
     this.#data = parts.data;
     this.#known = new KnownEvents(parts.data, projectId, identity);
@@ -371,7 +376,8 @@ export class Prepared {
     const whole = { ...event, data: incoming.data };
     this.#data.events.insert(whole, audience.filtered);
     this.#known.remember(incoming, id);
-    const split = this.#split(event, endpoints, audience.followers, written.room);
+    const followers = endpoints === audience.endpoints ? audience.followers : null;
+    const split = this.#split(event, endpoints, followers, written.room);
     this.#deliver(whole, split, waitsForPlan, written);
     return { event, duplicate: false };
   }
@@ -381,9 +387,11 @@ export class Prepared {
    * was prepared.
    */
   #asTheyAre(endpoints: readonly Endpoint[], event: Incoming): readonly Endpoint[] {
-    // The endpoints of a wide event are looked at when their turn comes (fanout.ts).
-    if (isWide(endpoints)) return endpoints;
     const all = this.#data.endpoints;
+    // The endpoints of a wide event are looked at when their turn comes (fanout.ts). But one that is another
+    // consumer's by now may not be counted; later than this none is given away (http/endpoints/change.ts).
+    const isUnmoved = () => endpoints.every((one) => isTheirs(all.current(one.id) ?? one, event));
+    if (isWide(endpoints) && (this.moves === all.moves || isUnmoved())) return endpoints;
     if (endpoints.every((endpoint) => all.current(endpoint.id) === endpoint)) return endpoints;
     return endpoints
       .flatMap(({ id }) => all.current(id) ?? [])

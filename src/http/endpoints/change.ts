@@ -64,15 +64,21 @@ function requireWeights(
  * know its secret.
  */
 export function moveTo(
-  services: Needs<"endpoints" | "index">,
+  services: Needs<"endpoints" | "index" | "fanouts">,
   current: Endpoint,
   consumerId: string | null,
 ): Partial<Endpoint> {
   if (consumerId === current.consumerId) return {};
   requireConsumerRoom(services, { projectId: current.projectId, consumerId });
-  const { index } = services;
+  const { fanouts, index } = services;
   if (!index.isEmpty(current.id) || index.hasHours(current.id))
     throw new Problem("conflict", "It had deliveries: its consumer stays. Create another endpoint.");
+  // It may be among those that a wide event, whose count is told already, still has a delivery for.
+  if (fanouts.isPending(current.projectId))
+    throw new Problem(
+      "conflict",
+      "Deliveries of an event that goes to many are still to be written, and it may get one: its consumer stays until they are. Try again, or create another endpoint.",
+    );
   return current.consumerId === null ? {} : rotated(current, null);
 }
 

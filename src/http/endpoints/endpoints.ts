@@ -29,7 +29,9 @@ import { idsShape, readIds } from "../shared/stats-query.ts";
 
 /** Endpoints, for the project's keys and, where they are their consumer's, for portal tokens. */
 export function endpointRoutes(
-  services: Needs<"ids" | "endpoints" | "health" | "index" | "actors" | "guard" | "sendTrial" | "wallNow">,
+  services: Needs<
+    "ids" | "endpoints" | "health" | "index" | "fanouts" | "actors" | "guard" | "sendTrial" | "wallNow"
+  >,
 ): AnyRoute[] {
   return [
     endpointCreationRoute(services),
@@ -170,7 +172,7 @@ const CHANGED = {
 };
 
 function changeRoute(
-  services: Needs<"ids" | "endpoints" | "health" | "index" | "actors" | "guard">,
+  services: Needs<"ids" | "endpoints" | "health" | "index" | "fanouts" | "actors" | "guard">,
 ): AnyRoute {
   return route({
     method: "PATCH",
@@ -186,7 +188,8 @@ function changeRoute(
     bodyExample: { event_types: ["invoice.paid"], description: null },
     answers: { 200: CHANGED },
     refuses: {
-      conflict: "It had deliveries: its consumer stays.",
+      conflict:
+        "It had deliveries, or deliveries of an event that goes to many are still to be written: its consumer stays.",
       unsafe_destination: "The address is not allowed.",
     },
     async handle(context) {

@@ -26,6 +26,7 @@ export class Endpoints {
   readonly #ofConsumer = new Shelves<string, Endpoint>();
   readonly #listeners: ChangeListener[] = [];
   #changes = 0;
+  #moves = 0;
   /** Endpoints whose change is written and not announced yet: their rows are ahead of memory. */
   readonly #changing = new Set<number>();
   readonly #statements;
@@ -48,6 +49,11 @@ export class Endpoints {
   /** Grows with every endpoint that is made, changed or deleted. */
   get changes(): number {
     return this.#changes;
+  }
+
+  /** Grows, within the write, with every endpoint that is given to another consumer. */
+  get moves(): number {
+    return this.#moves;
   }
 
   get(id: number): Endpoint | undefined {
@@ -129,6 +135,7 @@ export class Endpoints {
     const old = this.#pending(id);
     if (!old) return null;
     const made: Endpoint = { ...old, updatedAt: this.store.now(), ...change(old), id };
+    if (made.consumerId !== old.consumerId) this.#moves++;
     this.db.update(table).set(this.#seal(made)).where(eq(table.id, id)).run();
     this.#changing.add(id);
     return made;

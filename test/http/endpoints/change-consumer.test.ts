@@ -2,7 +2,8 @@
  * An endpoint changes its consumer only while nothing was ever meant for it, whatever shares a transaction
  * with the change.
  */
-import { expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
+import { limit, LIMITS } from "../../../src/core/limits.ts";
 import { startApi } from "../log-kit.ts";
 
 test("an endpoint stays with its consumer where a publish or a replay comes in the same transaction", async () => {
@@ -88,4 +89,51 @@ test("an endpoint that had deliveries stays with its consumer, also where it wou
   const path = `/v1/endpoints/${endpoint.publicId}`;
   expect((await api.call("PATCH", path, { consumer_id: null })).status).toBe(409);
   expect((await api.get<{ consumer_id: string }>(path)).consumer_id).toBe("anna");
+});
+
+describe("an event that goes to more endpoints than are written with it", () => {
+  const usual = (["eventRowsMax", "fanoutAtOnceMax", "fanoutSliceRows"] as const).map(
+    (name) => [name, limit(name)] as const,
+  );
+  const set = (name: (typeof usual)[number][0], value: number) => {
+    (LIMITS[name] as { value: number }).value = value;
+  };
+  afterEach(() => usual.forEach(([name, value]) => set(name, value)));
+
+  /** What is told of its deliveries, and there in the end, where the last endpoint is given away meanwhile. */
+  async function publishBeside(give: "after" | "before") {
+    await using api = await startApi();
+    for (const [name] of usual) set(name, 1);
+    const all: string[] = [];
+    for (let n = 0; n < 20; n++)
+      all.push((await api.endpoint({ url: api.receiver.url("x"), status: "paused" })).publicId);
+    const move = () => api.call("PATCH", `/v1/endpoints/${all.at(-1)}`, { consumer_id: "bert" });
+    const one = { type: "a.b", timestamp: 0, data: "{}", externalId: null, sourceId: null, hops: 0 };
+    const incoming = [{ ...one, consumerId: null, isTest: false }];
+    const prepared = await api.services.pipeline.prepare(api.callers.get("full")?.projectId ?? 0, incoming);
+    const before = give === "before" ? await move() : null;
+    const [accepted] = await prepared.commitAndDispatch((write) => api.data.store.write(write));
+    const moved = before ?? (await move());
+    await api.until(async () => api.data.fanouts.count() === 0);
+    const id = accepted?.event.id ?? 0;
+    const written = api.data.store.sqlite
+      .query<{ n: number }, [number]>("SELECT count(*) AS n FROM delivery WHERE event_id = ?")
+      .get(id)?.n;
+    const again = moved.status === 200 ? [] : [(await move()).status];
+    return [
+      moved.status,
+      accepted?.event.deliveryCount,
+      written,
+      api.data.events.get(id)?.deliveryCount,
+      ...again,
+    ];
+  }
+
+  test("has as many deliveries as it was answered with: an endpoint stays until its own is written", async () => {
+    expect(await publishBeside("after")).toEqual([409, 20, 20, 20, 409]);
+  });
+
+  test("is not answered with that of an endpoint that was given away while it was prepared", async () => {
+    expect(await publishBeside("before")).toEqual([200, 19, 19, 19]);
+  });
 });
