@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** Of so many seeds one has a process that stays dead for days. */
 const DOWN_EACH = 3;
-/** For each start so much may count as if something ran: what is shorter than down times are, and a moment. */
+/** For each start so much may count as if something ran: shorter than any down time, and a moment. */
 const COUNTED_MAX_MS = 11 * MINUTE_MS;
 
 /**

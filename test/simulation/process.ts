@@ -148,7 +148,7 @@ export function bootProcess(parts: ProcessParts): Process {
   return { data, actors, retries, outlet, poller, pipeline, releaser, replayer, eraser, jobs };
 }
 
-/** More seldom than the job that reads the clock, and often enough: a process in which nobody does is down. */
+/** More seldom than the job that reads the clock, and often enough for a process that is not down. */
 const LOOKED_AT_EVERY_MS = 300_000;
 
 /** It is no step of the run. */

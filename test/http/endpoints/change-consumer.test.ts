@@ -100,7 +100,7 @@ describe("an event that goes to more endpoints than are written with it", () => 
   };
   afterEach(() => usual.forEach(([name, value]) => set(name, value)));
 
-  /** What is told of its deliveries, and there in the end, where the last endpoint is given away meanwhile. */
+  /** What is told of its deliveries, and what is there; the last endpoint is given away meanwhile. */
   async function publishBeside(give: "after" | "before") {
     await using api = await startApi();
     for (const [name] of usual) set(name, 1);
