@@ -4,6 +4,8 @@ import {
   API_PATH,
   CHECK,
   CLOSED_PATHS,
+  FILE_RETRIES,
+  FILES_PATH,
   ID_PATHS,
   type Refusal,
   REFUSALS,
@@ -73,7 +75,6 @@ function connectionManager(cells: readonly Cell[], router: Router): object {
     stream_idle_timeout: `${WAITS.answer}s`,
     // A path goes by what a cell makes of it.
     normalize_path: true,
-    path_with_escaped_slashes_action: "REJECT_REQUEST",
     ...addresses(router),
     access_log: [accessLog()],
     local_reply_config: { mappers: [noMachine()] },
@@ -142,7 +143,8 @@ function routes(cells: readonly Cell[]): object[] {
     refuse({ prefix: API_PATH }, REFUSALS.unknownKey),
     ...cells.map((cell) => ({ match: byId(cell), route: to(clusterOf(cell)) })),
     ...ID_PATHS.map(({ path, prefix }) => refuse({ prefix: `${path}${prefix}` }, REFUSALS.unknownId)),
-    { match: { prefix: "/" }, route: toAny(cells) },
+    { match: { prefix: FILES_PATH }, route: to(ANY, FILES_RETRY) },
+    { match: { prefix: "/" }, route: to(ANY) },
   ];
 }
 
@@ -173,20 +175,17 @@ const RETRY = {
   host_selection_retry_max_attempts: 3,
 };
 
+/** Files are the same at every cell, except while some of them are being upgraded. */
+const FILES_RETRY = {
+  ...RETRY,
+  retry_on: `${RETRY.retry_on},retriable-status-codes`,
+  retriable_status_codes: [404],
+  num_retries: FILE_RETRIES,
+};
+
 function to(name: string, retry_policy: object = RETRY): object {
   // A large body may take its time, as long as something comes.
   return { cluster: name, timeout: "0s", idle_timeout: `${WAITS.answer}s`, retry_policy };
-}
-
-/** Pages and files are the same at every cell, except while some of them are being upgraded. */
-function toAny(cells: readonly Cell[]): object {
-  const machines = cells.flatMap((cell) => cell.machines).length;
-  return to(ANY, {
-    ...RETRY,
-    retry_on: `${RETRY.retry_on},retriable-status-codes`,
-    retriable_status_codes: [404],
-    num_retries: Math.max(1, machines - 1),
-  });
 }
 
 /** What is under way at a time. Envoy's own bounds, 1,024 requests and 3 retries, are too few for a cell. */
@@ -202,6 +201,7 @@ function cluster(name: string, machines: readonly string[]): object {
   return {
     name,
     type: "STRICT_DNS",
+    dns_lookup_family: "V4_PREFERRED",
     connect_timeout: `${WAITS.connect}s`,
     circuit_breakers: { thresholds: [BOUNDS] },
     load_assignment: {

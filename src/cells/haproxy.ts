@@ -4,6 +4,8 @@ import {
   CHECK,
   CLOSED_PATHS,
   CROOKED_PATH,
+  FILE_RETRIES,
+  FILES_PATH,
   ID_PATHS,
   type Refusal,
   REFUSALS,
@@ -23,7 +25,8 @@ export function haproxyConfig({ cells, router }: CellList): string {
     ...(cells.some(hasName) ? [RESOLVERS] : []),
     frontend(cells, router),
     ...cells.map((cell) => backend(`cell_${cell.cell}`, RETRIED, cell.machines.map(checked))),
-    backend("any_cell", retriedAtAny(cells), cells.flatMap(tracked)),
+    backend("any_cell", RETRIED, cells.flatMap(tracked)),
+    backend("any_file", FILES_RETRIED, cells.flatMap(tracked)),
   ].join("\n\n");
 }
 
@@ -33,11 +36,8 @@ const REQUEST_ID = "%[var(txn.id)]";
 /** A machine that no connection leads to has read nothing. One that answers 503 may have taken the event. */
 const RETRIED = ["retry-on conn-failure"];
 
-/** Pages and files are the same at every cell, except while some of them are being upgraded. */
-function retriedAtAny(cells: readonly Cell[]): string[] {
-  const machines = cells.flatMap((cell) => cell.machines).length;
-  return ["retry-on conn-failure 404", `retries ${Math.max(1, machines - 1)}`];
-}
+/** Files are the same at every cell, except while some of them are being upgraded. */
+const FILES_RETRIED = ["retry-on conn-failure 404", `retries ${FILE_RETRIES}`];
 
 const HEAD = `# Made by \`sealpost cells config haproxy\`: change the list of cells, and make it anew.
 global
@@ -60,14 +60,17 @@ defaults
   option redispatch 1
   http-error status 503 ${answerOf(REFUSALS.noMachine)}`;
 
-/** As good as for ever. */
-const DAYS_OF_HOLD = 365;
+/** HAProxy's timers end at 24 days. */
+const DAYS_OF_HOLD = 20;
 
-/** A machine is ready or not by its check alone: while a name server fails, its last address holds. */
+/**
+ * A machine is ready or not by its check alone: while a name server fails, its last address holds. Not so
+ * `obsolete`: an address that the name server has no more is given up at once.
+ */
 const RESOLVERS = [
   "resolvers system",
   "parse-resolv-conf",
-  ...["nx", "refused", "timeout", "other", "obsolete"].map((what) => `hold ${what} ${DAYS_OF_HOLD}d`),
+  ...["nx", "refused", "timeout", "other"].map((what) => `hold ${what} ${DAYS_OF_HOLD}d`),
 ].join("\n  ");
 
 function frontend(cells: readonly Cell[], router: Router): string {
@@ -102,6 +105,7 @@ function frontend(cells: readonly Cell[], router: Router): string {
     `http-request return status 401 ${answerOf(REFUSALS.unknownKey)} if { path_beg ${API_PATH} } !is_known`,
     `http-request return status 404 ${answerOf(REFUSALS.unknownId)} if { var(txn.cell) -m found } !is_known`,
     "use_backend cell_%[var(txn.cell)] if is_known",
+    `use_backend any_file if { path_beg ${FILES_PATH} }`,
     "default_backend any_cell",
   ].join("\n  ");
 }
@@ -159,7 +163,7 @@ function nameOf(machine: string): string {
 }
 
 /** A name may lead nowhere yet, and elsewhere later. */
-const BY_NAME = " resolvers system init-addr last,libc,none";
+const BY_NAME = " resolvers system resolve-prefer ipv4 init-addr last,libc,none";
 
 function hasName({ machines }: Cell): boolean {
   return !machines.every(isAddress);

@@ -18,6 +18,15 @@ export const TIME_CHARS = 10;
 /** Everything else below it goes by the token. */
 export const API_PATH = "/v1/";
 
+/** Files of the portal's page, each named by what is in it. */
+export const FILES_PATH = "/portal/assets/";
+
+/**
+ * Where a cell has no such file, as it runs another version than the one whose page names it, so many others
+ * are asked. More would let a stranger's request become as many as there are machines.
+ */
+export const FILE_RETRIES = 4;
+
 /** What a cell answers to its operator alone is asked of the cell itself. */
 export const CLOSED_PATHS = ["/metrics"] as const;
 

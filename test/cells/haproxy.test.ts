@@ -10,7 +10,9 @@ const configOf = (machines: readonly string[], router = {}) =>
 test("a machine of IPv6 has a name without brackets, and one with a name is looked up again", () => {
   const config = configOf(["[fd00::1]:8080", "sealpost-0:8080"]);
   expect(config).toContain("  server fd00::1:8080 [fd00::1]:8080 check\n");
-  expect(config).toContain("  server sealpost-0:8080 sealpost-0:8080 check resolvers system init-addr");
+  expect(config).toContain(
+    "  server sealpost-0:8080 sealpost-0:8080 check resolvers system resolve-prefer ipv4 init-addr",
+  );
   expect(config).toContain("resolvers system\n  parse-resolv-conf");
   expect(configOf(["10.0.0.1:8080"])).not.toContain("resolvers");
 });

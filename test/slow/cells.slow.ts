@@ -53,8 +53,15 @@ function machineOf({ url }: { url: string }): string {
   return new URL(url).host;
 }
 
+/** One of them has a name, which the router looks up. */
 function listed() {
-  return services.map((service, at) => ({ cell: CELLS[at] ?? "", machines: [machineOf(service)] }));
+  return services.map((service, at) => {
+    const machine = machineOf(service);
+    return {
+      cell: CELLS[at] ?? "",
+      machines: [at === 1 ? machine.replace("127.0.0.1", "localhost") : machine],
+    };
+  });
 }
 
 /** The clients of a cell's tenant, through the router. */
