@@ -498,7 +498,7 @@ export const LIMITS = {
   byHandOfConsumerMax: {
     value: 2000,
     unit: "count",
-    why: "Test events and retries by hand that the links of one consumer ask for at once. Then one is refused with 429: no plan counts them, and each keeps up to `responseKeptBytesMax` of an answer as long as its event is kept.",
+    why: "Test events, replays of them, retries by hand, and in a test project all replays, that the links of one consumer ask for at once. Then one is refused with 429: no plan counts them, and each keeps up to `responseKeptBytesMax` of an answer as long as its event is kept.",
   },
   byHandOfConsumerPerHour: {
     value: 500,
@@ -508,12 +508,12 @@ export const LIMITS = {
   byHandOfAccountMax: {
     value: 20_000,
     unit: "count",
-    why: "The same of all keys of an account, and once more of all its portal links together.",
+    why: "The same of all portal links of an account together, and once more of its keys, to whose replays in a test project there is no bound, as they may publish there.",
   },
   byHandOfAccountPerHour: {
     value: 5000,
     unit: "count",
-    why: "What comes back of that, steadily. Many deliveries at once are replayed in bulk, which the plan counts.",
+    why: "What comes back of that, steadily. Many deliveries at once are replayed in bulk, which leaves out test events.",
   },
   replayedOfEventMax: {
     value: 1000,

@@ -1,3 +1,4 @@
+import { isTest } from "../core/delivery.ts";
 import { matchesPattern } from "../core/event-type.ts";
 import { firstKeyAt } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
@@ -308,6 +309,8 @@ export class Replayer {
     // is enabled.
     if (!delivery || !endpoint || endpoint.status === "disabled" || !inWindow(filter, delivery.eventId))
       return null;
+    // Nothing counts them: their event is replayed, or another test sent.
+    if (isTest(delivery) && !filter.event) return null;
     if (!this.data.bodyRetention.has("bodies", delivery.eventId)) return null;
     return { eventId: delivery.eventId, endpoint, deliveryId: key };
   }

@@ -197,7 +197,6 @@ function retryDelivery(services: RetryNeeds): AnyRoute {
     access: "manage",
     budget: "management",
     audit: "Its attempt stands in the log as made by hand.",
-    isByHand: true,
     body: NO_FIELDS,
     bodyExample: {},
     answers: {
@@ -221,6 +220,7 @@ function retryDelivery(services: RetryNeeds): AnyRoute {
       requireFewAttempts(delivery);
       if (Retries.needsPlace(delivery)) requirePlaces(services, caller);
       context.requireCaller();
+      context.takeByHand(1);
       context.beginChange();
       const begun = services.retries.begin(delivery.id, () =>
         context.commit(() => {

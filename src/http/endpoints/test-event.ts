@@ -68,7 +68,6 @@ function testRoute(services: TestNeeds): AnyRoute {
       { additionalProperties: false },
     ),
     bodyExample: { type: "invoice.paid" },
-    isByHand: true,
     waitMaxSeconds: ATTEMPT_WAIT_SECONDS,
     answers: TEST_ANSWERS,
     refuses: { conflict: "It is disabled, or is given to another consumer at this moment." },
@@ -80,6 +79,7 @@ function testRoute(services: TestNeeds): AnyRoute {
       const endpoint = findEndpoint(services, caller, params.id);
       if (endpoint.status === "disabled") throw disabledConflict();
       requireOwnType(services, caller, endpoint, type);
+      context.takeByHand(1);
       if (isPolled(endpoint.kind)) {
         context.beginChange();
         const waiting = await writeTest(services, caller, endpoint, type);

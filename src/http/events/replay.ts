@@ -11,7 +11,7 @@ import { mayGet } from "../../pipeline/new-delivery.ts";
 import { enqueueReplayed, type Replayed, replayOne } from "../../pipeline/replay.ts";
 import { commitChange } from "../framework/commit.ts";
 import { type DeliveryAnswer, deliveryExample, deliveryOf, deliveryShape } from "../deliveries/shape.ts";
-import { REPLAYS_RUNNING, requireReplayRoom } from "../shared/room.ts";
+import { isUncounted, REPLAYS_RUNNING, requireReplayRoom } from "../shared/room.ts";
 import { replayShape } from "../replays/shape.ts";
 import { requireConfirmed } from "./durability.ts";
 import { BODY_GONE } from "./shape.ts";
@@ -111,6 +111,7 @@ function replayEvent(services: ReplayNeeds): AnyRoute {
       const targets = body.endpoint_ids
         ? body.endpoint_ids.map((id, at) => namedTarget(services, caller, event, id, at))
         : await formerTargets(services, caller, event, context.turns);
+      if (event.isTest || isUncounted(caller)) context.takeByHand(targets.length);
       return new EventReplay(services, caller, event, body.new_message_id ?? false).run(context, targets);
     },
   });

@@ -201,11 +201,11 @@ export class RequestHandler implements RequestContext {
     this.shared.auditRoom.take(this.caller, 0, this.shared.parts.now());
   }
 
-  /** Throws 429. What is refused later has taken its place all the same. */
-  private takeByHand(): void {
-    if (!this.prepared.route.isByHand || this.caller === null) return;
+  takeByHand(attempts: number): void {
+    if (this.caller === null) return;
     const { byHandRoom, parts } = this.shared;
     byHandRoom.take(this.caller, 1, parts.now());
+    byHandRoom.spend(this.caller, attempts - 1, parts.now());
   }
 
   private noteChange(answer: Answer): void {
@@ -339,16 +339,11 @@ export class RequestHandler implements RequestContext {
   }
 
   private handle(): Answer | Promise<Answer> {
-    const { takesKey } = this.prepared;
+    const { route, takesKey } = this.prepared;
     const key = takesKey ? readIdempotencyKey(this.request) : null;
     if (key !== null) return this.answerOnce(key);
-    return this.handleOnce();
-  }
-
-  private handleOnce(): Answer | Promise<Answer> {
     this.requireAuditRoom();
-    this.takeByHand();
-    return this.prepared.route.handle(this);
+    return route.handle(this);
   }
 
   /** Elysia hands on a parameter whose percent-encoding is broken as null. */
@@ -403,9 +398,10 @@ export class RequestHandler implements RequestContext {
     return this.shared.runningKeys.hold(owner, key, async () => {
       const kept = keyed.findKept();
       if (kept !== null) return route.repeat?.(this, kept) ?? kept;
+      this.requireAuditRoom();
       this.keyed = keyed;
       try {
-        const answer = await this.handleOnce();
+        const answer = await route.handle(this);
         await keyed.saveUnlessSaved(answer, () => this.admitAgain(true));
         return answer;
       } catch (error) {

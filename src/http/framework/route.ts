@@ -112,6 +112,11 @@ export interface RequestContext<
    * where there is no room.
    */
   takeRoom(bytes: number): void;
+  /**
+   * Takes room for so many attempts that no plan counts, once all that refuses the request was asked. Throws
+   * 429 where the caller has used up its room (caller-room.ts).
+   */
+  takeByHand(attempts: number): void;
   /** The caller's turns, for long work: it stops at the next one once the caller has left. */
   readonly turns: Turns;
   /** Takes more from the route's budget than the one that was taken already. Throws 429 `rate_limited`. */
@@ -169,8 +174,6 @@ export interface Route<
    * and the others wait in its line (long-works.ts). `beginWork` of the context where only the handler knows.
    */
   longWork?: true;
-  /** True: each request asks for an attempt that no plan counts, and takes one of its caller's. */
-  isByHand?: true;
   /** What is answered where an answer is kept for the request's Idempotency-Key; left out: that. */
   repeat?(context: RequestContext<Path, Who, Query, Body, Mode>, kept: Answer): Promise<Answer>;
   /** True: a GET that does something is no HEAD too. */

@@ -7,7 +7,7 @@ import type { Matched } from "../../pipeline/replayer.ts";
 import { commitChange } from "../framework/commit.ts";
 import { visibleEndpoints } from "../shared/lookups.ts";
 import { listShape, pageOf, pagingQuery } from "../shared/paging.ts";
-import { REPLAYS_RUNNING, requireReplayRoom } from "../shared/room.ts";
+import { isUncounted, REPLAYS_RUNNING, requireReplayRoom } from "../shared/room.ts";
 import { noEndpoint, readReplayFilter, replayInputShape } from "./input.ts";
 import { replayExample, replayOf, replayShape } from "./shape.ts";
 import { type Answer, type AnyRoute, NO_FIELDS, route } from "../framework/route.ts";
@@ -48,7 +48,7 @@ function createReplay(
     summary: "Replay many deliveries",
     description:
       "Takes the deliveries that match now, oldest first, and opens each one afresh, with its `webhook-id`. One whose " +
-      "state has changed when its turn comes is left as it is. It goes on by itself, also over a restart.",
+      "state has changed when its turn comes is left as it is. Test events are left out. It goes on by itself, also over a restart.",
     access: "manage",
     budget: "management",
     audit: { action: "replay.started", object: "replay", fields: FILTER_FIELDS },
@@ -66,8 +66,7 @@ function createReplay(
       },
     },
     refuses: {
-      plan_limit_reached:
-        "More match than remain of the plan's deliveries for this month. Nothing was stored.",
+      plan_limit_reached: TOO_MANY_MATCH,
       rate_limited: REPLAYS_RUNNING,
     },
     async handle(context) {
@@ -78,6 +77,7 @@ function createReplay(
       const found = await services.replayer.count(scope, filter, turns);
       if (body.dry_run) return { status: 200, json: { matched: found.matched } };
       requirePlaces(services, caller, found.matched);
+      if (isUncounted(caller)) context.takeByHand(found.matched);
       return commitChange(context, {
         write: () => insert(services, caller, filter, found),
         answer: (replay) => started(services, replay),
@@ -86,6 +86,8 @@ function createReplay(
     },
   });
 }
+
+const TOO_MANY_MATCH = "More match than remain of the plan's deliveries for this month. Nothing was stored.";
 
 /** Inside a write. */
 function insert(

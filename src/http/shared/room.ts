@@ -51,6 +51,11 @@ export function requireWeight(
   if (added > 0 && weight + added > limit(name)) throw invalid(pointer, WEIGHED[name]);
 }
 
+/** Whose replays no plan counts, and who may not publish either: portal links of a test project. */
+export function isUncounted({ kind, mode }: Caller): boolean {
+  return kind === "portal" && mode === "test";
+}
+
 /** For the documentation of routes that start one. */
 export const REPLAYS_RUNNING =
   "Too many requests in a second, or as many replays run as may: " +

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Caller } from "../../../src/core/caller.ts";
 import { LIMITS, limit } from "../../../src/core/limits.ts";
 import { SetClock } from "../../kit/clock.ts";
-import { expectProblem, type Reply } from "../kit.ts";
-import { type Api, startApi } from "../log-kit.ts";
+import { expectProblem, portalOf, type Reply } from "../kit.ts";
+import { type Api, nobody, startApi } from "../log-kit.ts";
 
 const SMALL = {
   byHandOfConsumerMax: 3,
@@ -65,4 +65,35 @@ test("tests and retries of a consumer's links have one room, and those of an acc
 
   clock.advance(1000 * Number(refused.headers.get("retry-after")));
   expect((await untilRefused(() => testOf(publicId, "annaManages")))[0]).toBe(1);
+});
+
+test("a replay of a test takes of it, one in bulk leaves tests out, and what is refused for another reason takes nothing", async () => {
+  clock.advance(24 * 3_600_000);
+  const { publicId } = await api.endpoint({ url: api.receiver.url("carl"), consumerId: "carl" });
+  api.callers.set("carl", { ...(api.callers.get("annaManages") as Caller), id: 91, consumerId: "carl" });
+  const unknown = () => api.call("POST", `/v1/deliveries/${nobody("msg")}/retry`, {}, "carl");
+  for (let n = 0; n < 5; n++) expect((await unknown()).status).toBe(404);
+  expect((await api.call("POST", `/v1/endpoints/${publicId}/test`, {}, "carl")).status).toBe(200);
+  const bulk = { status: ["delivered"], dry_run: true };
+  expect((await api.call("POST", "/v1/replays", bulk, "carl")).json).toMatchObject({ matched: 0 });
+  const { data } = await api.get<{ data: { id: string }[] }>("/v1/events", "carl");
+  const replay = () => api.call("POST", `/v1/events/${data[0]?.id}/replay`, {}, "carl");
+  const [made, refused] = await untilRefused(replay);
+  expect(made).toBe(2);
+  expectProblem(refused, 429, "rate_limited");
+});
+
+test("in a test project every replay of a link takes of it, as nothing counts them there", async () => {
+  clock.advance(24 * 3_600_000);
+  const other = api.callers.get("other") as Caller;
+  const dora = portalOf({ ...other, mode: "test" }, "dora");
+  api.callers.set("dora", { ...dora, id: 92, manage: true });
+  await api.endpoint({ url: api.receiver.url("dora"), consumerId: "dora" }, "other");
+  for (let n = 0; n < 4; n++) await api.publish("a.b", { consumer_id: "dora" }, "other");
+  const path = "/v1/deliveries?status=delivered";
+  await api.until(async () => (await api.get<{ data: unknown[] }>(path, "other")).data.length === 4);
+  const replay = () => api.call("POST", "/v1/replays", { status: ["delivered"] }, "dora");
+  const first = await replay();
+  expect([first.status, first.json]).toMatchObject([202, { matched: 4 }]);
+  expectProblem(await replay(), 429, "rate_limited");
 });
