@@ -56,11 +56,16 @@ export function openSteadyClock(
     },
     reset: () => void (written = null),
   });
-  const keep = () =>
+  let isKeeping = false;
+  const keep = () => {
+    // On a full disk a write waits for room: one of them is enough.
+    if (isKeeping) return;
+    isKeeping = true;
     store.unattended(
       "state of the clock",
-      store.write(() => {}, true),
+      store.write(() => {}, true).finally(() => (isKeeping = false)),
     );
+  };
   // Whoever sees it first. By its lead go breaks, and the days until an endpoint is disabled, also where no
   // delivery waits.
   dates.onStep(keep);

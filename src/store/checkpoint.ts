@@ -41,6 +41,7 @@ export type Attendance = "never" | "here" | "gone";
 const PAGES_TO_RESTART = 4000;
 const TAIL_PAGES_MAX = 500;
 const PASSES_MAX = 3;
+const READERS_MS = 200;
 
 export class Checkpoints {
   #commits = 0;
@@ -88,12 +89,14 @@ export class Checkpoints {
 /** What the thread does with the database at `path`: one checkpoint a run. */
 export function openCheckpointer(path: string) {
   const sqlite = new Database(path);
+  // So long it waits for readers, on its own thread: what is copied whole and not cut is begun anew.
+  sqlite.exec(`PRAGMA busy_timeout = ${READERS_MS}`);
   return { run: (mode: CheckpointMode) => checkpoint(sqlite, mode), close: () => sqlite.close() };
 }
 
 const NOTHING: CheckpointResult = { log: 0, checkpointed: 0 };
 
-/** Null on a full disk, and of `TRUNCATE` where a reader keeps it from that, as neither waits for a lock. */
+/** Null on a full disk, and of `TRUNCATE` where a reader keeps it from that for longer than it waits. */
 export function checkpoint(sqlite: Database, mode: CheckpointMode): CheckpointResult | null {
   try {
     const result = sqlite

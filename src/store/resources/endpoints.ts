@@ -51,7 +51,10 @@ export class Endpoints {
     return this.#changes;
   }
 
-  /** Grows, within the write, with every endpoint that is given to another consumer. */
+  /**
+   * Grows with every endpoint that is given to another consumer: within the write, and once more where memory
+   * knows, as what is looked up in between is of before.
+   */
   get moves(): number {
     return this.#moves;
   }
@@ -176,6 +179,7 @@ export class Endpoints {
     this.#changing.delete(changed.id);
     this.#index(changed);
     this.#changes++;
+    if (before && before.consumerId !== changed.consumerId) this.#moves++;
     for (const listener of this.#listeners) listener(changed, before);
   }
 
