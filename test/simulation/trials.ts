@@ -107,7 +107,7 @@ export class Trials {
     const requireCaller = () => {
       if (trial.isRevoked) throw new Problem("unauthenticated", "The link was revoked.");
     };
-    const admitted = { beginChange: () => {}, requireCaller };
+    const admitted = { beginChange: () => {}, takeByHand: () => {}, requireCaller };
     const asked = { caller, params: { id: data.ids.encode("ep", id) }, body: { type: trial.type } };
     return route?.handle({ ...asked, ...admitted } as unknown as RequestContext);
   }
