@@ -72,7 +72,7 @@ process.on("SIGHUP", () => logger.log("info", "SIGHUP is ignored: settings are r
 
 try {
   // Only now: a command needs nothing of them.
-  const { findReplica } = await import("./replica/replica.ts");
+  const { findReplica } = await import("./replica/find-replica.ts");
   const replica = await findReplica(config.dataDir, process.env, {
     now: Date.now,
     monotonic,

@@ -1,3 +1,4 @@
+import { litestreamAbove } from "./litestream.ts";
 import { StartError } from "../platform/start-error.ts";
 
 const LIST_MS = 10_000;
@@ -30,6 +31,12 @@ export class LitestreamCommand {
   static find(): LitestreamCommand | null {
     const path = Bun.which("litestream");
     return path === null ? null : new LitestreamCommand(path);
+  }
+
+  /** That of the Litestream which has started this process; null where there is none above. */
+  static above(): LitestreamCommand | null {
+    const pid = litestreamAbove();
+    return pid === null ? null : new LitestreamCommand(`/proc/${pid}/exe`);
   }
 
   /** Every file of a replica; none where nothing was written there. Throws StartError. */

@@ -114,19 +114,19 @@ function realFolder(path: string): string {
   }
 }
 
-/** True where this process, or one above it, was started by Litestream (`litestream replicate -exec`). */
-export function isUnderLitestream(): boolean {
+/** The Litestream that has started this process, or one above it: its process; null where none has. */
+export function litestreamAbove(): number | null {
   for (let pid = process.ppid; pid > 0; ) {
     try {
       // The second field is the name in brackets, which may hold anything; the parent is the second one
       // behind it.
       const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
       const end = stat.lastIndexOf(")");
-      if (stat.slice(stat.indexOf("(") + 1, end) === "litestream") return true;
+      if (stat.slice(stat.indexOf("(") + 1, end) === "litestream") return pid;
       pid = Number(stat.slice(end + 2).split(" ")[1]);
     } catch {
-      return false;
+      return null;
     }
   }
-  return false;
+  return null;
 }

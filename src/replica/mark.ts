@@ -2,8 +2,15 @@
 export interface Mark {
   /** Which database: made with it, and restored with it. */
   installation: string;
-  /** Which data directory: a restored database is another writer. */
+  /** Which data directory: a restored database is another writer. A copy of it has the same. */
   writer: string;
+  /**
+   * Where that directory is, as a copy of it is elsewhere (`placeOf`); null where that cannot be told. Older
+   * versions wrote neither this nor the next.
+   */
+  place?: string | null;
+  /** Which process: nobody else writes this. */
+  run?: string;
   /** For people. */
   host: string;
   /** How many starts the database has seen. */
@@ -36,11 +43,17 @@ export interface Own {
   /** Null where there is no database yet, or one from before marks. */
   installation: string | null;
   writer: string;
+  place: string | null;
   start: number;
   beat: number;
 }
 
 export type Permission = { may: "write" } | { may: "wait" } | { may: "not"; because: string };
+
+/** Why a database may not: what the replica has above it would be written over. */
+export function writtenLater(who: string): string {
+  return `it was written to (${who}) after the database of this directory was`;
+}
 
 /**
  * Whether a database may go on where a mark stands. `write`: nobody else can be at it. `wait`: whoever wrote
@@ -52,8 +65,12 @@ export function judge(mark: Mark | null, own: Own): Permission {
   const who = `${mark.host}, start ${mark.start}, last heard of at ${mark.at}`;
   if (own.installation !== null && mark.installation !== own.installation)
     return { may: "not", because: `it holds another database (${who})` };
-  if (mark.start > own.start || mark.beat > own.beat)
-    return { may: "not", because: `it was written to (${who}) after the database of this directory was` };
-  if (mark.writer === own.writer || mark.ended) return { may: "write" };
+  if (mark.start > own.start || mark.beat > own.beat) return { may: "not", because: writtenLater(who) };
+  if (isSameDirectory(mark, own) || mark.ended) return { may: "write" };
   return { may: "wait" };
+}
+
+/** No other process has it: a copy of the directory is at another place, and so is one after a new boot. */
+function isSameDirectory({ writer, place }: Mark, own: Own): boolean {
+  return writer === own.writer && (place === undefined || place === own.place);
 }

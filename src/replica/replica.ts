@@ -1,23 +1,15 @@
+import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { join, resolve } from "node:path";
 import { limit } from "../core/limits.ts";
-import { SettingsError, StartError } from "../platform/start-error.ts";
+import { StartError } from "../platform/start-error.ts";
 import { BEAT_MS } from "../store/identity.ts";
 import { Copies } from "./copies.ts";
-import { findLitestream, isUnderLitestream, Litestream, LitestreamGone } from "./litestream.ts";
-import { splitGeneration } from "./generations.ts";
-import {
-  adoptLease,
-  describeLease,
-  findLease,
-  type HeldLease,
-  HOLDER_VARIABLE,
-  type HolderParts,
-} from "./lease.ts";
-import { judge, type Mark, MARK_FILE, MARK_SILENCE_MS, type Own, readMark } from "./mark.ts";
-import { type Objects, openObjects } from "./objects.ts";
+import { findLease, type HeldLease } from "./lease.ts";
+import { type Litestream, LitestreamGone } from "./litestream.ts";
+import { judge, type Mark, MARK_FILE, MARK_SILENCE_MS, type Own, readMark, writtenLater } from "./mark.ts";
+import type { Objects } from "./objects.ts";
 import { type Failure, Uploads } from "./uploads.ts";
-import { writerOf } from "./writer.ts";
+import { copiedTo, placeOf, writerOf } from "./writer.ts";
 
 /**
  * How often Litestream is asked to bring everything to the replica: litestream.yml leaves that to
@@ -118,6 +110,7 @@ export class Replica {
   #beat = 0;
   /** The last transaction that the last upload has brought. */
   #txid = 0;
+  readonly #run = randomBytes(16).toString("hex");
   #syncedAt = 0;
   /** Null before `begin`. */
   #uploads: Uploads | null = null;
@@ -144,6 +137,8 @@ export class Replica {
     private readonly dir: string,
     /** Of a pair: it stands for the mark, as nobody else has this path. */
     private readonly lease: HeldLease | null = null,
+    /** The last transaction that the replica has; 0 where that is not known. */
+    private readonly endOf: () => Promise<number> = async () => 0,
   ) {}
 
   /**
@@ -156,11 +151,11 @@ export class Replica {
 
   /** Throws StartError where what is uploaded from here would destroy what the replica holds. */
   async claim(
-    identity: Omit<Own, "writer">,
+    identity: Pick<Own, "installation" | "start" | "beat">,
     { log, monotonic }: Pick<ReplicaParts, "log" | "monotonic">,
   ): Promise<void> {
     if (this.lease !== null) return;
-    const own = { ...identity, writer: writerOf(this.dir) };
+    const own = { ...identity, ...this.#directory };
     if (this.objects === null) {
       log(
         "warn",
@@ -172,6 +167,7 @@ export class Replica {
     if (text === null) return;
     const verdict = judge(readMark(text), own);
     if (verdict.may === "not") throw refusal(verdict.because);
+    if (await this.#isOlderCopy(readMark(text), own)) throw refusal(writtenLater(whoOf(text)));
     if (verdict.may === "write") return;
     log("info", "waiting to see whether another service writes to the replica", { ms: MARK_SILENCE_MS });
     const since = monotonic();
@@ -187,9 +183,19 @@ export class Replica {
     log("warn", "the replica's last writer is silent: this one goes on in its place", { last: whoOf(text) });
   }
 
+  /**
+   * Of the same beat, Litestream has copied less beside an older copy than the replica has: it copies before
+   * it uploads. Where it has no folder, or the replica does not tell, the beat has to do.
+   */
+  async #isOlderCopy(mark: Mark | null, own: Own): Promise<boolean> {
+    const copied = copiedTo(this.dir);
+    if (copied === 0 || mark?.writer !== own.writer || mark.beat !== own.beat || mark.ended) return false;
+    return (await this.endOf().catch(() => 0)) > copied;
+  }
+
   /** The start is good: from now on everything is uploaded, looked after and marked. */
   async begin(parts: ReplicaParts): Promise<void> {
-    this.#own = { ...(await parts.begin()), writer: writerOf(this.dir) };
+    this.#own = { ...(await parts.begin()), ...this.#directory };
     this.#syncedAt = parts.monotonic();
     this.#uploads = new Uploads(() => this.#upload(parts), parts.monotonic);
     await this.lease?.begin(this.#own);
@@ -397,7 +403,7 @@ export class Replica {
     if (!this.#isKept || own === null) return "ours";
     const read = await this.#read(parts.log);
     if (read === null) return "unread";
-    const isOurs = await this.#isOurs(read.text, own, parts);
+    const isOurs = (await this.#isOurs(read.text, own, parts)) && !(await this.#hasSuccessor(parts));
     this.#seenAt = isOurs ? at : Number.NEGATIVE_INFINITY;
     return isOurs ? "ours" : "theirs";
   }
@@ -405,11 +411,11 @@ export class Replica {
   /** False where the mark is somebody else's who may live. */
   async #isOurs(text: string | null, own: Own, parts: ReplicaParts): Promise<boolean> {
     const mark = text === null ? null : readMark(text);
-    if (mark === null || mark.writer === own.writer) {
-      if (mark === null || mark.start <= own.start) return true;
-      return this.#yield(mark, parts);
-    }
-    if (judge(mark, own).may === "not") return this.#yield(mark, parts);
+    if (mark === null || (mark.run === this.#run && mark.writer === own.writer)) return true;
+    const { may } = judge(mark, own);
+    if (may === "not") return this.#yield(mark, parts);
+    // The process before, in this directory.
+    if (may === "write" && this.#marking !== "written") return true;
     if (text !== null && this.#foreign?.text !== text) {
       if (this.#foreign !== null && !mark.ended) return this.#yield(mark, parts);
       this.#foreign = { text, since: parts.monotonic() };
@@ -417,11 +423,23 @@ export class Replica {
     return mark.ended || parts.monotonic() - (this.#foreign?.since ?? 0) >= MARK_SILENCE_MS;
   }
 
+  /** A standby that has followed this service, and taken it for gone, has a lease in place of the mark. */
+  async #hasSuccessor(parts: ReplicaParts): Promise<boolean> {
+    const found = this.objects && (await findLease(this.objects).catch(() => null));
+    if (!found) return false;
+    await this.#yield(found.lease, parts);
+    return true;
+  }
+
   /** The other one is the writer: what is uploaded from here as well would destroy both. */
-  async #yield(mark: Mark, { log }: ReplicaParts): Promise<false> {
-    if (!this.#isOver) this.#enter("contested", log, { host: mark.host, start: mark.start });
+  async #yield({ host, start }: Pick<Mark, "host" | "start">, { log }: ReplicaParts): Promise<false> {
+    if (!this.#isOver) this.#enter("contested", log, { host, start });
     await this.#holdForGood();
     return false;
+  }
+
+  get #directory(): Pick<Own, "writer" | "place"> {
+    return { writer: writerOf(this.dir), place: placeOf(this.dir) };
   }
 
   /** A lease stands for the mark, and some kinds of replica have no place for it. */
@@ -455,9 +473,9 @@ export class Replica {
   async #writeMark({ now, log }: ReplicaParts, ended: boolean): Promise<void> {
     const own = this.#own;
     if (!this.#isKept || own === null) return;
-    const { installation, writer, start } = own;
-    const place = { installation, writer, host: hostname(), start };
-    const mark: Mark = { ...place, beat: this.#beat, ended, at: new Date(now()).toISOString() };
+    const { installation, writer, place, start } = own;
+    const who = { installation, writer, place, run: this.#run, host: hostname(), start };
+    const mark: Mark = { ...who, beat: this.#beat, ended, at: new Date(now()).toISOString() };
     try {
       await this.objects?.write(MARK_FILE, JSON.stringify(mark));
       if (this.#marking === "failed") log("info", "the replica is marked again");
@@ -485,59 +503,4 @@ function refusal(because: string): StartError {
   return new StartError(
     `This service must not write to the replica at LITESTREAM_REPLICA_URL: ${because}. See /docs/operating, "Two writers".`,
   );
-}
-
-/**
- * The replica that is meant; null where none is. Throws SettingsError where one is meant and none is made:
- * Litestream above this process, or its setting in the environment, and nobody who replicates the database of
- * this data directory.
- */
-export async function findReplica(
-  dataDir: string,
-  env: Readonly<Record<string, string | undefined>>,
-  holder: HolderParts,
-): Promise<Replica | null> {
-  const dir = resolve(dataDir);
-  const path = join(dir, "sealpost.db");
-  const url = env["LITESTREAM_REPLICA_URL"] ?? "";
-  const found = await findLitestream(path);
-  if (found instanceof Litestream) {
-    const lease = await findOwnLease(url, env, holder);
-    return new Replica(found, openObjects(url, env), dir, lease);
-  }
-  const isUnder = isUnderLitestream();
-  if (!isUnder && url === "" && found === null) return null;
-  const who = isUnder ? "Litestream runs above this process" : "LITESTREAM_REPLICA_URL is set";
-  const what =
-    found === null
-      ? `and ${join(dir, "litestream.sock")} does not answer`
-      : `but replicates ${found.join(", ")}`;
-  throw new SettingsError([
-    `SEALPOST_DATA_DIR is ${dir}, and nobody replicates ${path}: ${who}, ${what}. Both must be told the same directory, which has to be there before Litestream starts, for example SEALPOST_DATA_DIR=/data litestream replicate -exec sealpost`,
-  ]);
-}
-
-/**
- * The lease under which the replica's path is written; null where it is no path of a pair. Throws
- * SettingsError where somebody else has the lease, or where this one is started without.
- */
-async function findOwnLease(
-  url: string,
-  env: Readonly<Record<string, string | undefined>>,
-  parts: HolderParts,
-): Promise<HeldLease | null> {
-  const split = splitGeneration(url);
-  const objects = openObjects(split?.base ?? url, env);
-  if (objects === null) return null;
-  if (split !== null)
-    return adoptLease(objects, { holder: env[HOLDER_VARIABLE] ?? "", generation: split.generation }, parts);
-  // What cannot be read is told by whoever reads the mark.
-  const other = await findLease(objects).catch((error: unknown) => {
-    if (error instanceof SettingsError) throw error;
-    return null;
-  });
-  if (other === null) return null;
-  throw new SettingsError([
-    `LITESTREAM_REPLICA_URL is that of a pair (the lease is ${describeLease(other.lease)}): start with sealpost standby`,
-  ]);
 }

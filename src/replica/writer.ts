@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { writeDurably } from "../platform/durable-file.ts";
+import { UPLOADS_FOLDER } from "../store/database.ts";
 
 /** What tells one data directory from another, for whoever writes to a replica. */
 
@@ -32,4 +33,12 @@ export function writerOf(dir: string): string {
   const path = join(dir, WRITER_FILE);
   if (!existsSync(path)) writeDurably(path, randomBytes(16).toString("hex"));
   return readFileSync(path, "utf8");
+}
+
+/** The last transaction that Litestream has copied here, as it does before it uploads; 0: there is none. */
+export function copiedTo(dir: string): number {
+  const folder = join(dir, UPLOADS_FOLDER, "ltx", "0");
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const ends = names.map((name) => Number.parseInt(/-([\da-f]{16})\.ltx$/.exec(name)?.[1] ?? "0", 16));
+  return ends.reduce((most, end) => Math.max(most, end), 0);
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { writeDurably } from "../platform/durable-file.ts";
 import { GENERATION_FILE } from "../replica/generations.ts";
 import { VERDICT_FILE } from "../replica/verdict.ts";
-import { placeOf, writerOf } from "../replica/writer.ts";
+import { copiedTo, placeOf, writerOf } from "../replica/writer.ts";
 import {
   DATABASE_FILE,
   DATABASE_PARTS,
@@ -50,12 +50,8 @@ export class Directory {
     return existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
   }
 
-  /** The last transaction that Litestream has copied here, as it does before it uploads; 0: there is none. */
   get copiedTo(): number {
-    const folder = join(this.path, UPLOADS_FOLDER, "ltx", "0");
-    const names = existsSync(folder) ? readdirSync(folder) : [];
-    const ends = names.map((name) => Number.parseInt(/-([\da-f]{16})\.ltx$/.exec(name)?.[1] ?? "0", 16));
-    return ends.reduce((most, end) => Math.max(most, end), 0);
+    return copiedTo(this.path);
   }
 
   /**

@@ -104,7 +104,11 @@ export async function startPair(
   return { primary, standby, [Symbol.asyncDispose]: end };
 }
 
-export function publish({ service }: Machine, externalId: string, headers: Record<string, string> = {}) {
+export function publish(
+  { service }: Pick<Machine, "service">,
+  externalId: string,
+  headers: Record<string, string> = {},
+) {
   const event = { type: "order.paid", data: {}, external_id: externalId };
   return clientOf(service).post("/v1/events", event, headers);
 }

@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findReplica, type Replica } from "../../src/replica/replica.ts";
+import { findReplica } from "../../src/replica/find-replica.ts";
+import type { Replica } from "../../src/replica/replica.ts";
 import { FakeLitestream, Writer } from "./kit.ts";
 
 /** A good upload begins every second. */

@@ -7,7 +7,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readMark } from "../../src/replica/mark.ts";
-import { findReplica, Replica, type ReplicaState } from "../../src/replica/replica.ts";
+import { findReplica } from "../../src/replica/find-replica.ts";
+import type { Replica, ReplicaState } from "../../src/replica/replica.ts";
 import { FakeLitestream, Writer } from "./kit.ts";
 
 const MINUTE_MS = 60_000;
@@ -63,23 +64,6 @@ async function begin(writer = new Writer()): Promise<{ replica: Replica; writer:
   begun.push(() => replica.stop(writer.parts));
   return { replica, writer };
 }
-
-describe("a replica that is meant", () => {
-  test("is found by Litestream's socket in the data directory, and by nothing else", async () => {
-    expect(await findReplica(dir, {}, new Writer().holder)).toBeNull();
-    control.listen(join(dir, "sealpost.db"));
-    expect(await findReplica(dir, {}, new Writer().holder)).toBeInstanceOf(Replica);
-  });
-
-  test("and not made is refused, with both directories and an example", async () => {
-    const refused = findReplica(dir, env, new Writer().holder).catch(String);
-    expect(await refused).toMatch(/SEALPOST_DATA_DIR is .*\/data, and nobody replicates .*for example/);
-    control.listen("/elsewhere/sealpost.db");
-    expect(await findReplica(dir, {}, new Writer().holder).catch(String)).toContain(
-      "replicates /elsewhere/sealpost.db",
-    );
-  });
-});
 
 describe("a start", () => {
   test("uploads nothing before it has looked at the mark, and marks the replica then", async () => {
@@ -201,6 +185,24 @@ describe("while it runs", () => {
     expect(control.asked.at(-1)).toBe("/stop");
     await replica.stop(writer.parts);
     expect(mark()).toEqual(other);
+  });
+
+  test("a lease that stands beside the mark is a standby's that went on in its place", async () => {
+    const { replica, writer } = await begin();
+    const lease = {
+      ...mark(),
+      holder: "h",
+      generation: 1,
+      from: 0,
+      txid: 0,
+      renewals: 1,
+      key: "",
+      schema: 1,
+    };
+    writeFileSync(join(home, "replica/sealpost-lease.json"), JSON.stringify(lease));
+    await replica.look(writer.parts);
+    expect(control.uploads).toBe(0);
+    expect(replica.report(writer.time).state).toBe("contested");
   });
 
   test("another writer's mark stays where this one stops and has not seen it yet", async () => {
