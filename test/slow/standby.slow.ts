@@ -154,6 +154,11 @@ describe("a primary that does not know that it has a successor", () => {
     await using pair = await startPair(grounds.litestream, {}, through(cable, places), places);
     await using loaded = await load(pair);
     const { primary, standby } = pair;
+    // The replica has what the load goes to.
+    const begunAt = Date.now();
+    const copiedAt = async () =>
+      Date.now() - 1000 * (await gauge(primary.service, "sealpost_replica_age_seconds"));
+    while ((await copiedAt()) <= begunAt) await Bun.sleep(50);
     cable.cut();
     const keyed = { "idempotency-key": "k1" };
     expect((await publish(primary, "kept", keyed)).status).toBe(202);
