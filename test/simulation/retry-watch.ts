@@ -26,9 +26,11 @@ export class RetryWatch {
 
   /** Of each life of the process. */
   begin(): void {
-    const { endpoints } = this.run.process.data;
-    for (const [id, { endpointId, isAnswered }] of this.#asked) {
-      if (!isAnswered || this.#isClosed(endpointId)) this.#asked.delete(id);
+    const { endpoints, store } = this.run.process.data;
+    for (const [id, asked] of this.#asked) {
+      if (!asked.isAnswered || this.#isClosed(asked.endpointId)) this.#asked.delete(id);
+      // Keys that were given out and never written may be given out again, where the clock was set back.
+      asked.after = Math.min(asked.after, store.keys.last);
     }
     endpoints.onChange((endpoint) => {
       if (!this.#isClosed(endpoint.id)) return;
