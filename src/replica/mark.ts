@@ -51,8 +51,13 @@ export interface Own {
 export type Permission = { may: "write" } | { may: "wait" } | { may: "not"; because: string };
 
 /** Why a database may not: what the replica has above it would be written over. */
-export function writtenLater(who: string): string {
-  return `it was written to (${who}) after the database of this directory was`;
+export function writtenLater(mark: Mark): string {
+  return `it was written to (${describeMark(mark)}) after the database of this directory was`;
+}
+
+/** For people. */
+export function describeMark({ host, start, at }: Mark): string {
+  return `${host}, start ${start}, last heard of at ${at}`;
 }
 
 /**
@@ -62,10 +67,9 @@ export function writtenLater(who: string): string {
  */
 export function judge(mark: Mark | null, own: Own): Permission {
   if (mark === null) return { may: "write" };
-  const who = `${mark.host}, start ${mark.start}, last heard of at ${mark.at}`;
   if (own.installation !== null && mark.installation !== own.installation)
-    return { may: "not", because: `it holds another database (${who})` };
-  if (mark.start > own.start || mark.beat > own.beat) return { may: "not", because: writtenLater(who) };
+    return { may: "not", because: `it holds another database (${describeMark(mark)})` };
+  if (mark.start > own.start || mark.beat > own.beat) return { may: "not", because: writtenLater(mark) };
   if (isSameDirectory(mark, own) || mark.ended) return { may: "write" };
   return { may: "wait" };
 }

@@ -6,7 +6,16 @@ import { BEAT_MS } from "../store/identity.ts";
 import { Copies } from "./copies.ts";
 import { findLease, type HeldLease } from "./lease.ts";
 import { type Litestream, LitestreamGone } from "./litestream.ts";
-import { judge, type Mark, MARK_FILE, MARK_SILENCE_MS, type Own, readMark, writtenLater } from "./mark.ts";
+import {
+  describeMark,
+  judge,
+  type Mark,
+  MARK_FILE,
+  MARK_SILENCE_MS,
+  type Own,
+  readMark,
+  writtenLater,
+} from "./mark.ts";
 import type { Objects } from "./objects.ts";
 import { type Failure, Uploads } from "./uploads.ts";
 import { copiedTo, placeOf, writerOf } from "./writer.ts";
@@ -136,9 +145,9 @@ export class Replica {
     private readonly objects: Objects | null,
     private readonly dir: string,
     /** Of a pair: it stands for the mark, as nobody else has this path. */
-    private readonly lease: HeldLease | null = null,
+    private readonly lease: HeldLease | null,
     /** The last transaction that the replica has; 0 where that is not known. */
-    private readonly endOf: () => Promise<number> = async () => 0,
+    private readonly endOf: () => Promise<number>,
   ) {}
 
   /**
@@ -165,9 +174,10 @@ export class Replica {
     }
     const text = (await this.#read(log))?.text ?? null;
     if (text === null) return;
-    const verdict = judge(readMark(text), own);
+    const mark = readMark(text);
+    const verdict = judge(mark, own);
     if (verdict.may === "not") throw refusal(verdict.because);
-    if (await this.#isOlderCopy(readMark(text), own)) throw refusal(writtenLater(whoOf(text)));
+    if (mark !== null && (await this.#isOlderCopy(mark, own))) throw refusal(writtenLater(mark));
     if (verdict.may === "write") return;
     log("info", "waiting to see whether another service writes to the replica", { ms: MARK_SILENCE_MS });
     const since = monotonic();
@@ -187,10 +197,10 @@ export class Replica {
    * Of the same beat, Litestream has copied less beside an older copy than the replica has: it copies before
    * it uploads. Where it has no folder, or the replica does not tell, the beat has to do.
    */
-  async #isOlderCopy(mark: Mark | null, own: Own): Promise<boolean> {
+  async #isOlderCopy({ writer, beat, ended }: Mark, own: Own): Promise<boolean> {
+    if (writer !== own.writer || beat !== own.beat || ended) return false;
     const copied = copiedTo(this.dir);
-    if (copied === 0 || mark?.writer !== own.writer || mark.beat !== own.beat || mark.ended) return false;
-    return (await this.endOf().catch(() => 0)) > copied;
+    return copied > 0 && (await this.endOf().catch(() => 0)) > copied;
   }
 
   /** The start is good: from now on everything is uploaded, looked after and marked. */
@@ -496,7 +506,7 @@ export class Replica {
 
 function whoOf(text: string): string {
   const mark = readMark(text);
-  return mark ? `${mark.host}, start ${mark.start}, last heard of at ${mark.at}` : "unknown";
+  return mark ? describeMark(mark) : "unknown";
 }
 
 function refusal(because: string): StartError {

@@ -1,31 +1,29 @@
 /** The WAL is copied while uploads hang or fail: with a Litestream of our own making. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findReplica } from "../../src/replica/find-replica.ts";
 import type { Replica } from "../../src/replica/replica.ts";
-import { FakeLitestream, Writer } from "./kit.ts";
+import { type FakeLitestream, Home, Writer } from "./kit.ts";
 
 /** A good upload begins every second. */
 const LATE_MS = 2000;
 /** A successor may write by then. */
 const SILENCE_MS = 15_000;
 
+let place: Home;
 let home = "";
 let control: FakeLitestream;
 let stop: () => Promise<void>;
 
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), "sealpost-copies-"));
-  mkdirSync(join(home, "data"));
-  control = new FakeLitestream(join(home, "data/litestream.sock"));
+  place = new Home();
+  ({ path: home, control } = place);
 });
 
 afterEach(async () => {
   await stop();
-  await control.die();
-  rmSync(home, { recursive: true });
+  await place.remove();
 });
 
 interface Stage {
@@ -36,8 +34,7 @@ interface Stage {
 async function begin(): Promise<Stage> {
   const writer = new Writer();
   control.listen(join(home, "data/sealpost.db"));
-  const env = { LITESTREAM_REPLICA_URL: `file://${join(home, "replica")}` };
-  const replica = await findReplica(join(home, "data"), env, writer.holder);
+  const replica = await findReplica(place.dir, place.env, writer.holder);
   if (replica === null) throw new Error("no replica");
   await replica.hold();
   await replica.claim(writer.identity, writer.parts);

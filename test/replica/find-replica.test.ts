@@ -1,29 +1,21 @@
 /** Which replica a start means, and what it is refused for. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findReplica } from "../../src/replica/find-replica.ts";
 import { Replica } from "../../src/replica/replica.ts";
-import { FakeLitestream, Writer } from "./kit.ts";
+import { type FakeLitestream, Home, Writer } from "./kit.ts";
 
-let home = "";
+let home: Home;
 let dir = "";
-let env: Record<string, string> = {};
+let env: Home["env"];
 let control: FakeLitestream;
 
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), "sealpost-replica-"));
-  dir = join(home, "data");
-  mkdirSync(dir);
-  env = { LITESTREAM_REPLICA_URL: `file://${join(home, "replica")}` };
-  control = new FakeLitestream(join(dir, "litestream.sock"));
+  home = new Home();
+  ({ dir, env, control } = home);
 });
 
-afterEach(async () => {
-  await control.die();
-  rmSync(home, { recursive: true });
-});
+afterEach(() => home.remove());
 
 describe("a replica that is meant", () => {
   test("is found by Litestream's socket in the data directory, and by nothing else", async () => {

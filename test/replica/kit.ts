@@ -1,5 +1,7 @@
 /** A Litestream of our own making, and a process that writes to its replica. */
-import { rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { HolderParts } from "../../src/replica/lease.ts";
 import type { ReplicaParts } from "../../src/replica/replica.ts";
 
@@ -103,4 +105,21 @@ export class Writer {
     fail: (error) => this.lines.push(`failed ${error.message}`),
   };
   readonly holder: HolderParts = { ...this.parts, onLost: this.parts.fail };
+}
+
+/** A data directory, the environment that names a replica beside it, and the Litestream of the two. */
+export class Home {
+  readonly path = mkdtempSync(join(tmpdir(), "sealpost-replica-"));
+  readonly dir = join(this.path, "data");
+  readonly env: Record<string, string> = { LITESTREAM_REPLICA_URL: `file://${join(this.path, "replica")}` };
+  readonly control = new FakeLitestream(join(this.dir, "litestream.sock"));
+
+  constructor() {
+    mkdirSync(this.dir);
+  }
+
+  async remove(): Promise<void> {
+    await this.control.die();
+    rmSync(this.path, { recursive: true });
+  }
 }

@@ -3,33 +3,29 @@
  * Litestream of our own making.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readMark } from "../../src/replica/mark.ts";
 import { findReplica } from "../../src/replica/find-replica.ts";
 import type { Replica, ReplicaState } from "../../src/replica/replica.ts";
-import { FakeLitestream, Writer } from "./kit.ts";
+import { type FakeLitestream, Home, Writer } from "./kit.ts";
 
 const MINUTE_MS = 60_000;
+let place: Home;
 let home = "";
 let dir = "";
-let env: Record<string, string> = {};
+let env: Home["env"];
 let control: FakeLitestream;
 const begun: (() => Promise<void>)[] = [];
 
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), "sealpost-replica-"));
-  dir = join(home, "data");
-  mkdirSync(dir);
-  env = { LITESTREAM_REPLICA_URL: `file://${join(home, "replica")}` };
-  control = new FakeLitestream(join(dir, "litestream.sock"));
+  place = new Home();
+  ({ path: home, dir, env, control } = place);
 });
 
 afterEach(async () => {
   for (const stop of begun.splice(0)) await stop();
-  await control.die();
-  rmSync(home, { recursive: true });
+  await place.remove();
 });
 
 /** As another service does that goes on in this one's place. */

@@ -50,6 +50,21 @@ async function replicateNow(service: Service): Promise<void> {
     await Bun.sleep(50);
 }
 
+/** A service under Litestream that is published to without a pause. */
+async function startLoaded() {
+  const places = grounds.inFolder();
+  const recorder = await startRecorder();
+  const replicated = await grounds.startReplicated(places);
+  const { service } = replicated;
+  const publishers = new Publishers(await prepareLoad(service, recorder));
+  const end = async () => {
+    await publishers.abandon();
+    await replicated[Symbol.asyncDispose]();
+    await recorder[Symbol.asyncDispose]();
+  };
+  return { places, recorder, replicated, service, publishers, [Symbol.asyncDispose]: end };
+}
+
 async function expectToDeliver(service: Service, recorder: Recorder): Promise<void> {
   await addEndpoint(service, recorder.url("/after"), { event_types: ["after.restore"] });
   const published = await clientOf(service).post("/v1/events", {
@@ -100,11 +115,8 @@ async function expectWholeReplica(
 
 describe("a replica", () => {
   test("has everything that was acknowledged, once SIGTERM has ended Litestream and the service", async () => {
-    const places = grounds.inFolder();
-    await using recorder = await startRecorder();
-    await using replicated = await grounds.startReplicated(places);
-    const { service } = replicated;
-    const publishers = new Publishers(await prepareLoad(service, recorder));
+    await using loaded = await startLoaded();
+    const { places, recorder, service, publishers } = loaded;
     await publishers.whenAcknowledged(1000);
     const stopped = service.stop();
     await publishers.abandon();
@@ -121,11 +133,8 @@ describe("a replica", () => {
 
   test("lacks at most the last two seconds where the machine was lost", async () => {
     for (let nth = 0; nth < 3; nth++) {
-      const places = grounds.inFolder();
-      await using recorder = await startRecorder();
-      await using replicated = await grounds.startReplicated(places);
-      const { service } = replicated;
-      const publishers = new Publishers(await prepareLoad(service, recorder));
+      await using loaded = await startLoaded();
+      const { places, recorder, replicated, service, publishers } = loaded;
       await publishers.whenAcknowledged(1000);
       await Bun.sleep(2000 + Math.random() * 1000);
       const lostAt = await replicated.loseMachine();
@@ -152,11 +161,8 @@ describe("a replica", () => {
   }, 120_000);
 
   test("is whole after a start on the disk of which Litestream had not copied the end, again and again", async () => {
-    const places = grounds.inFolder();
-    await using recorder = await startRecorder();
-    await using replicated = await grounds.startReplicated(places);
-    const { service } = replicated;
-    const publishers = new Publishers(await prepareLoad(service, recorder));
+    await using loaded = await startLoaded();
+    const { places, replicated, service, publishers } = loaded;
     await leaveUncopied(replicated);
     for (let nth = 0; nth < 3; nth++) {
       await replicated.loseMachine();
@@ -169,11 +175,8 @@ describe("a replica", () => {
   }, 120_000);
 
   test("is whole after Litestream alone was killed and is back, whatever was written meanwhile", async () => {
-    const places = grounds.inFolder();
-    await using recorder = await startRecorder();
-    await using replicated = await grounds.startReplicated(places);
-    const { service } = replicated;
-    const publishers = new Publishers(await prepareLoad(service, recorder));
+    await using loaded = await startLoaded();
+    const { places, replicated, service, publishers } = loaded;
     await leaveUncopied(replicated);
     const children = replicated.killLitestream();
     while ((await statusOf(service, "/readyz")) !== 503) await Bun.sleep(50);
@@ -210,11 +213,8 @@ describe("a replica", () => {
 
 describe("a second writer", () => {
   test("on an empty disk beside production is refused, and the replica stays whole", async () => {
-    const places = grounds.inFolder();
-    await using recorder = await startRecorder();
-    await using replicated = await grounds.startReplicated(places);
-    const { service } = replicated;
-    const publishers = new Publishers(await prepareLoad(service, recorder));
+    await using loaded = await startLoaded();
+    const { places, recorder, service, publishers } = loaded;
     await publishers.whenAcknowledged(500);
     // Litestream has time to look at the database, and to begin with what destroys the replica.
     for (const seconds of [0, 3]) {
