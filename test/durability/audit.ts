@@ -87,9 +87,14 @@ function findForged({ receipts }: Books): string[] {
   );
 }
 
-/** One key made two events: two messages with the same token at the same path, or one external_id twice. */
-function findDoubled({ receipts, events }: Books): string[] {
-  const messages = Map.groupBy(receipts, ({ path, token }) => `${path} ${token}`);
+/**
+ * One key made two events: two messages with the same token at the same path, or one external_id twice. A
+ * message that the log does not have is told of for itself: what a lost disk took makes an event anew.
+ */
+function findDoubled({ receipts, events, deliveries }: Books): string[] {
+  const known = new Set(deliveries.map(({ id }) => id));
+  const logged = receipts.filter(({ id }) => known.has(id));
+  const messages = Map.groupBy(logged, ({ path, token }) => `${path} ${token}`);
   const doubled = [...messages].filter(([, of]) => new Set(of.map(({ id }) => id)).size > 1);
   const named = events.filter(({ external_id: externalId }) => externalId !== null);
   const twice = [...Map.groupBy(named, (event) => String(event.external_id))].filter(
