@@ -71,7 +71,8 @@ export interface VerifiedEvent {
   readonly dedupSeconds: number;
   /**
    * What proved it, where that covers too little to make another event; null where it may. With `cut` it may,
-   * but only of a text that is cut as it was at first.
+   * but only of a text that is cut as it was at first. Kept for longer than the identity, it makes once more
+   * only what is equal.
    */
   readonly proof: { readonly id: string; readonly cut?: string; readonly keptSeconds: number } | null;
   readonly answer: (eventId: string, duplicate: boolean) => HttpAnswer;

@@ -145,7 +145,7 @@ function eventOf(row: ProviderRow, facts: Facts): Reception {
     data,
     deliveryId: id && shortened(id.value),
     dedupSeconds,
-    proof: proofOf(row, facts, dedupSeconds),
+    proof: proofOf(row, facts),
     answer: row.answer ? row.answer(facts) : answerWithId,
   };
 }
@@ -156,19 +156,17 @@ function shortened(id: string): string {
 
 /**
  * What proved the request, where it may make one event only; to be remembered for as long as it could
- * come again, and where no time is signed for as long as the event is known.
+ * come again, and where no time is signed for as long as any event is known: whoever changes what is not
+ * signed chooses by which identity, and so for how long, the event itself is known.
  */
-function proofOf(
-  { proofTakenOnce, scheme: { window } }: ProviderRow,
-  facts: Facts,
-  dedupSeconds: number,
-): VerifiedEvent["proof"] {
+function proofOf({ proofTakenOnce, scheme: { window } }: ProviderRow, facts: Facts): VerifiedEvent["proof"] {
   const { reading } = facts;
+  const keptSeconds = limit("dedupKeptSeconds");
   // Whatever time is signed: cut elsewhere, the text may hold a later one.
-  if (reading) return { id: reading.text, cut: reading.cut, keptSeconds: limit("dedupKeptSeconds") };
+  if (reading) return { id: reading.text, cut: reading.cut, keptSeconds };
   const found = proofTakenOnce?.read(facts) ?? null;
   if (found === null) return null;
-  return { id: found.value, keptSeconds: window ? window.pastSeconds + window.futureSeconds : dedupSeconds };
+  return { id: found.value, keptSeconds: window ? window.pastSeconds + window.futureSeconds : keptSeconds };
 }
 
 /**

@@ -74,8 +74,10 @@ export class KnownEvents {
   /** Inside a write: `eventId` is new, and known by its identity from now on. */
   remember({ sourceId }: Named, eventId: number): void {
     if (this.identity === null || sourceId === null) return;
-    const { deliveryId, keptSeconds } = this.identity;
+    const { deliveryId, keptSeconds, proof } = this.identity;
     if (deliveryId !== null) this.data.dedup.save(sourceId, deliveryId, eventId, keptSeconds);
+    if (proof !== null && deliveryId !== null && outlives(proof, this.identity))
+      this.data.dedup.save(sourceId, keyOfProof(proof.id, deliveryId), eventId, proof.keptSeconds);
     this.#rememberProof(this.identity, sourceId, eventId);
   }
 
@@ -93,16 +95,19 @@ export class KnownEvents {
 
   /**
    * A proof that has made an event is fresh only where this is that event again, or the body is cut as it was
-   * then. The same event in another cut is refused too: it would let that cut's others in.
+   * then. The same event in another cut is refused too: it would let that cut's others in. Where the event is
+   * known for a shorter time than its proof, what is equal to it may happen again.
    */
   #requireFreshProof({ sourceId }: Named, known: Event | null): void {
     if (!this.identity?.proof || sourceId === null) return;
     const { dedup } = this.data;
-    const { id, cut } = this.identity.proof;
+    const { deliveryId, proof } = this.identity;
+    const { id, cut } = proof;
     const made = dedup.find(sourceId, keyOfProof(id));
     if (made === null) return;
-    const isSame =
-      cut === undefined ? made === known?.id : dedup.find(sourceId, keyOfProof(id, cut)) !== null;
+    const hasMade = (part: string) => dedup.find(sourceId, keyOfProof(id, part)) !== null;
+    const isEqual = () => deliveryId !== null && outlives(proof, this.identity) && hasMade(deliveryId);
+    const isSame = cut === undefined ? made === known?.id || isEqual() : hasMade(cut);
     if (!isSame) throw new ProofSpent();
   }
 
@@ -120,9 +125,16 @@ export class KnownEvents {
   }
 }
 
+function outlives(
+  proof: NonNullable<Identity["proof"]>,
+  identity: Pick<Identity, "keptSeconds"> | null,
+): boolean {
+  return proof.cut === undefined && proof.keptSeconds > (identity?.keptSeconds ?? 0);
+}
+
 /** Beside the ids of deliveries, none of which begins so. */
-function keyOfProof(id: string, cut?: string): string {
-  return cut === undefined ? `proof\n${id}` : `proof\n${id}\n${cut}`;
+function keyOfProof(id: string, part?: string): string {
+  return part === undefined ? `proof\n${id}` : `proof\n${id}\n${part}`;
 }
 
 /** An event that was seen before and has left the log since: only its id is known. */

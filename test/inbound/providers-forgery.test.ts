@@ -157,8 +157,15 @@ describe("one proof makes one event, wherever what is signed is cut", () => {
     );
     expect(new Set(events.map(keyIn))).toEqual(new Set([keyIn(events[0] as Reception)]));
     expect(events.map(keyIn)).not.toContain(null);
+    // Whoever chose what is not signed would choose how long the proof is known.
+    expect(new Set(events.map(keptOf)).size).toBe(1);
   });
 });
+
+/** How long it is remembered that a proof has made its event; null where the event is known by its identity. */
+function keptOf(reception: Reception): number | null {
+  return reception.kind === "event" ? (reception.proof?.keptSeconds ?? null) : null;
+}
 
 /** Of a batch Segment signs the first element alone. */
 const listed = (request: InboundRequest) => withBody(request, `[${textOf(request)}]`);

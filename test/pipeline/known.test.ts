@@ -71,4 +71,17 @@ describe("a proof", () => {
     expect(knownBy(of("c-1", "whole", "cut")).find(INBOUND)?.id).toBe(id);
     expect(() => knownBy(of("c-1", "whole", "other")).find(INBOUND)).toThrow(ProofSpent);
   });
+
+  test("that is kept for longer than the identity makes what is equal once more, and nothing else", async () => {
+    const brief = (deliveryId: string): Identity => ({
+      deliveryId,
+      keptSeconds: 0,
+      proof: { id: "long", keptSeconds: 60 },
+    });
+    await accept(brief("equal"), INBOUND);
+    expect(knownBy(brief("equal")).find(INBOUND)).toBeNull();
+    expect(() => knownBy(brief("other")).find(INBOUND)).toThrow(ProofSpent);
+    await accept(brief("equal"), INBOUND);
+    expect(() => knownBy(brief("other")).find(INBOUND)).toThrow(ProofSpent);
+  });
 });
