@@ -162,7 +162,7 @@ describe("one proof makes one event, wherever what is signed is cut", () => {
   });
 });
 
-/** How long it is remembered that a proof has made its event; null where the event is known by its identity. */
+/** How long it is known that a proof has made its event; null where its identity alone is known. */
 function keptOf(reception: Reception): number | null {
   return reception.kind === "event" ? (reception.proof?.keptSeconds ?? null) : null;
 }
