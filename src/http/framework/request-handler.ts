@@ -328,8 +328,11 @@ export class RequestHandler implements RequestContext {
   /** Throws 401 or 403. */
   private admit(isInWrite = false): Caller | null {
     const { access, method } = this.prepared.route;
-    this.admittedAsOf = this.shared.parts.accessChanges();
-    return admit(access, method, this.request, this.shared.parts, isInWrite);
+    const asOf = this.shared.parts.accessChanges();
+    const caller = admit(access, method, this.request, this.shared.parts, isInWrite);
+    // Not before: a write whose caller is refused runs once more, where it shared its transaction.
+    this.admittedAsOf = asOf;
+    return caller;
   }
 
   /** The same, but for a key's expiry: a key is looked up again only after any key or link was changed. */

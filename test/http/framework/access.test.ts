@@ -119,6 +119,25 @@ describe("a change that shares its transaction with the end of its caller's acce
     expect(log[0]?.action).toBe("api_key.revoked");
   });
 
+  test("is refused where the key was revoked before, also as it is written once more by itself", async () => {
+    await using begun = await begin();
+    const { api, key, names, together } = begun;
+    const { tenants, store } = api.data;
+    const create = (name: string, token?: string) => () =>
+      api.call("POST", "/v1/event-types", { name }, token);
+    const revoke = () => {
+      const keys = tenants.keysOf(api.callers.get("full")?.projectId ?? 0).below();
+      const revoked = keys.find(({ name }) => name === "k");
+      if (revoked === undefined) throw new Error("there is no such key");
+      store.sqlite.run("DELETE FROM api_key WHERE id = ?", [revoked.id]);
+      tenants.forgetKey(revoked);
+      return create("behind")();
+    };
+    const replies = await together<Reply[]>(create("before"), create("refused", key), revoke);
+    expect(replies.map(({ status }) => status)).toEqual([201, 401, 201]);
+    expect((await names()).toSorted()).toEqual(["before", "behind"]);
+  });
+
   test("is refused where the account was suspended", async () => {
     await using begun = await begin();
     const { api, key, names, together } = begun;
