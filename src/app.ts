@@ -5,6 +5,8 @@ import { Cipher } from "./core/cipher.ts";
 import { PublicIds } from "./core/ids.ts";
 import { limit } from "./core/limits.ts";
 import { authenticator } from "./http/framework/authenticate.ts";
+import { providerOf } from "./http/sources/change.ts";
+import { settledStatus } from "./http/sources/material.ts";
 import { allRoutes } from "./http/routes.ts";
 import type { AnyRoute } from "./http/framework/route.ts";
 import { createServer, type HttpServer } from "./http/framework/server.ts";
@@ -401,6 +403,7 @@ function openJobs({ data, dates, outbound, eraser, checkpoints, logger }: JobPar
     checkpoints,
     eraser,
     retention,
+    sourceStatusOf: (source, now) => settledStatus(providerOf(source), source, now),
     onDisabled,
     onSealed: () => reportSealed(data.sealing.left, logger),
   });

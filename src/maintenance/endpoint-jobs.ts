@@ -8,12 +8,16 @@ import type { Failing } from "../store/resources/health.ts";
 /** Each costs some 0.5 ms, most of which drizzle takes to make its statement anew. */
 const CHANGED_AT_ONCE = 50;
 
+/** What a source's status is by the secrets that it still has (src/http/sources/material.ts). */
+export type StatusOf = (source: Source, now: number) => Source["status"];
+
 /**
- * Previous secrets whose overlap is over leave the database: nobody who reads it then can sign with them.
- * Answers how many.
+ * Previous secrets whose overlap is over leave the database: nobody who reads it then can sign with them. A
+ * source that had no other one waits for one from then on. Answers how many.
  */
 export async function dropExpiredSecrets(
   data: Pick<Data, "store" | "endpoints" | "sources">,
+  statusOf: StatusOf,
 ): Promise<number> {
   const { endpoints, sources, store } = data;
   const now = store.now();
@@ -32,7 +36,7 @@ export async function dropExpiredSecrets(
     store.turns,
   );
   for (const some of slices(pastSources)) {
-    const changed = await store.write(() => some.map((id) => sources.update(id, withoutOld(now))));
+    const changed = await store.write(() => some.map((id) => sources.update(id, withoutOld(now, statusOf))));
     for (const source of changed) if (source !== null) sources.remember(source);
   }
   return pastEndpoints.length + pastSources.length;
@@ -60,10 +64,12 @@ function withoutPrevious(at: number): (current: Endpoint) => Partial<Endpoint> {
     isPast(current, at) ? { previous: null, updatedAt: current.updatedAt } : { updatedAt: current.updatedAt };
 }
 
-function withoutOld(at: number): (current: Source) => Partial<Source> {
-  return ({ previousExpiresAt, updatedAt }) => {
+function withoutOld(at: number, statusOf: StatusOf): (current: Source) => Partial<Source> {
+  return (current) => {
+    const { previousExpiresAt, updatedAt } = current;
     if (previousExpiresAt === null || previousExpiresAt > at) return { updatedAt };
-    return { previousSecret: null, previousSigningSecret: null, previousExpiresAt: null, updatedAt };
+    const none = { previousSecret: null, previousSigningSecret: null, previousExpiresAt: null };
+    return { ...none, updatedAt, status: statusOf({ ...current, ...none }, at) };
   };
 }
 

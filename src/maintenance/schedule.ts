@@ -5,7 +5,7 @@ import type { Endpoint } from "../core/model.ts";
 import type { Retention } from "./retention.ts";
 import type { Checkpoints } from "../store/checkpoint.ts";
 import type { Data } from "../store/data.ts";
-import { disableFailing, dropExpiredSecrets } from "./endpoint-jobs.ts";
+import { disableFailing, dropExpiredSecrets, type StatusOf } from "./endpoint-jobs.ts";
 
 /**
  * By the clock, in UTC, as cron spells it: what somebody waits for within the minute, what may lie a
@@ -39,6 +39,7 @@ export interface ScheduleParts {
   checkpoints: Checkpoints;
   eraser: Eraser;
   retention: Retention;
+  sourceStatusOf: StatusOf;
   /** Hears of an endpoint that was disabled although no attempt said so. */
   onDisabled: (endpoint: Endpoint) => void;
   /** Hears when every secret was looked at that another key than the first encrypted. */
@@ -47,7 +48,7 @@ export interface ScheduleParts {
 
 /** The one table of scheduled work. */
 export function scheduledJobs(parts: ScheduleParts): Job[] {
-  const { data, actors, checkpoints, eraser, retention, onDisabled, onSealed } = parts;
+  const { data, actors, checkpoints, eraser, retention, onDisabled, onSealed, sourceStatusOf } = parts;
   return [
     // List entries and hourly numbers, which readers take from memory meanwhile.
     { name: "index", every: 1000, run: () => data.index.writeDown() },
@@ -62,7 +63,7 @@ export function scheduledJobs(parts: ScheduleParts): Job[] {
     { name: "dedup", every: "3-59/5 * * * *", run: inSlices(() => data.dedup.expire()) },
     { name: "portal_links", every: MINUTELY, run: inSlices(() => data.portalLinks.expire()) },
     { name: "audit", every: "41 * * * *", run: inSlices(() => data.audit.expire()) },
-    { name: "secrets", every: MINUTELY, run: () => dropExpiredSecrets(data) },
+    { name: "secrets", every: MINUTELY, run: () => dropExpiredSecrets(data, sourceStatusOf) },
     {
       name: "disabling",
       every: MINUTELY,

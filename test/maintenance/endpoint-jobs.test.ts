@@ -2,7 +2,9 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { HEALTHY } from "../../src/core/model.ts";
 import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
-import { disableFailing, dropExpiredSecrets } from "../../src/maintenance/endpoint-jobs.ts";
+import { providerOf } from "../../src/http/sources/change.ts";
+import { settledStatus } from "../../src/http/sources/material.ts";
+import { disableFailing, dropExpiredSecrets, type StatusOf } from "../../src/maintenance/endpoint-jobs.ts";
 import { type Api, startApi } from "../http/log-kit.ts";
 import { SetClock } from "../kit/clock.ts";
 
@@ -25,6 +27,8 @@ async function made(method: string, path: string, json?: unknown): Promise<Recor
   return reply.json;
 }
 
+const statusOf: StatusOf = (source, now) => settledStatus(providerOf(source), source, now);
+
 describe("a previous secret", () => {
   test("of an endpoint leaves the database when its overlap is over, and nothing else changes", async () => {
     const { id } = await made("POST", "/v1/endpoints", { url: api.receiver.url("upkeep") });
@@ -36,13 +40,13 @@ describe("a previous secret", () => {
       0;
     const before = [sealed(), api.data.endpoints.get(key)] as const;
     clock.advance(24 * HOUR_MS - 1);
-    expect(await dropExpiredSecrets(api.data)).toBe(0);
+    expect(await dropExpiredSecrets(api.data, statusOf)).toBe(0);
     expect(api.data.endpoints.get(key)).toEqual(before[1]);
     clock.advance(1);
-    expect(await dropExpiredSecrets(api.data)).toBe(1);
+    expect(await dropExpiredSecrets(api.data, statusOf)).toBe(1);
     expect(sealed()).toBeLessThan(before[0] - 40);
     expect(api.data.endpoints.getAnyway(key)).toEqual({ ...before[1], previous: null } as never);
-    expect(await dropExpiredSecrets(api.data)).toBe(0);
+    expect(await dropExpiredSecrets(api.data, statusOf)).toBe(0);
   });
 
   test("of a source leaves too, our own and the provider's", async () => {
@@ -57,7 +61,7 @@ describe("a previous secret", () => {
       signing_secret: "whsec_second",
     });
     clock.advance(24 * HOUR_MS);
-    expect(await dropExpiredSecrets(api.data)).toBe(2);
+    expect(await dropExpiredSecrets(api.data, statusOf)).toBe(2);
     const rows = [...api.data.sources.all()].map(
       ({ previousSecret, previousSigningSecret, previousExpiresAt }) => [
         previousSecret,
@@ -88,10 +92,24 @@ describe("a previous secret", () => {
     const turns = new TurnQueue({ schedule, beginShare: () => ({ isOver: true }) });
     Object.assign(store, { turns });
     using update = spyOn(endpoints, "update");
-    expect(await dropExpiredSecrets(api.data)).toBe(1);
+    expect(await dropExpiredSecrets(api.data, statusOf)).toBe(1);
     expect(update.mock.calls.map(([id]) => id)).toEqual([endpoint.id]);
     const rows = [...ofTurns, row].map((until, at) => until - (ofTurns[at - 1] ?? 0));
     expect(Math.max(...rows)).toBe(100);
+  });
+
+  test("of a source that has no other one leaves it waiting for one", async () => {
+    const { id } = await made("POST", "/v1/sources", {
+      provider: "stripe",
+      name: "s",
+      signing_secret: "whsec_1",
+    });
+    const path = `/v1/sources/${String(id)}`;
+    const change = { signing_secret: null, previous_signing_secret: "***" };
+    expect((await made("PATCH", path, change))["status"]).toBe("active");
+    clock.advance(25 * HOUR_MS);
+    expect(await dropExpiredSecrets(api.data, statusOf)).toBeGreaterThan(0);
+    expect((await made("GET", path))["status"]).toBe("awaiting_secret");
   });
 });
 
@@ -106,7 +124,7 @@ describe("an endpoint that has failed for five days", () => {
     return endpoint;
   }
 
-  const statusOf = (id: number) => {
+  const stateOf = (id: number) => {
     const endpoint = api.data.endpoints.get(id);
     return [endpoint?.status, endpoint?.disabledReason];
   };
@@ -118,7 +136,7 @@ describe("an endpoint that has failed for five days", () => {
       api.change(endpoint, { status: "paused" }),
       disableFailing(api.data, api.services.actors),
     ]);
-    expect([disabled, statusOf(endpoint.id)]).toEqual([[], ["paused", null]]);
+    expect([disabled, stateOf(endpoint.id)]).toEqual([[], ["paused", null]]);
   });
 
   test("is disabled where nothing is left to try, once", async () => {
@@ -128,7 +146,7 @@ describe("an endpoint that has failed for five days", () => {
     clock.advance(1);
     const disabled = await disableFailing(api.data, api.services.actors);
     expect(disabled.map(({ id }) => id)).toEqual([endpoint.id]);
-    expect(statusOf(endpoint.id)).toEqual(["disabled", "failing"]);
+    expect(stateOf(endpoint.id)).toEqual(["disabled", "failing"]);
     expect(await disableFailing(api.data, api.services.actors)).toEqual([]);
   });
 
@@ -137,7 +155,7 @@ describe("an endpoint that has failed for five days", () => {
     clock.step(6 * DAY_MS);
     clock.advance(HOUR_MS);
     expect(await disableFailing(api.data, api.services.actors)).toEqual([]);
-    expect(statusOf(endpoint.id)).toEqual(["active", null]);
+    expect(stateOf(endpoint.id)).toEqual(["active", null]);
   });
 
   test("is left to its next attempt where something waits", async () => {
@@ -148,7 +166,7 @@ describe("an endpoint that has failed for five days", () => {
     const health = { ...api.data.health.get(endpoint.id), failingSince: clock.now() - 5 * DAY_MS };
     await api.data.store.write(() => api.data.health.set(endpoint.id, health));
     expect(await disableFailing(api.data, api.services.actors)).toEqual([]);
-    expect(statusOf(endpoint.id)).toEqual(["active", null]);
+    expect(stateOf(endpoint.id)).toEqual(["active", null]);
   });
 
   test("is found among many: they are read in slices, with turns between, and those that are not due not", async () => {
@@ -178,7 +196,7 @@ describe("an endpoint that has failed for five days", () => {
     await api.data.store.write(() => api.data.health.set(well.id, HEALTHY));
     clock.advance(5 * DAY_MS);
     expect(await disableFailing(api.data, api.services.actors)).toEqual([]);
-    expect([statusOf(paused.id), statusOf(well.id)]).toEqual([
+    expect([stateOf(paused.id), stateOf(well.id)]).toEqual([
       ["paused", null],
       ["active", null],
     ]);

@@ -8,6 +8,7 @@ import type { ProviderRow } from "../row.ts";
 import { type JwtRule, publishedJwtScheme, sharedJwtScheme } from "../schemes/jwt.ts";
 import type { Arrival } from "../schemes/scheme.ts";
 import { type Coverage, WHOLE_BODY } from "../schemes/scheme.ts";
+import { isWithin, narrowed, UNSTATED_WINDOW } from "../window.ts";
 
 /** Sent once and unsigned, when the webhook is made. */
 function answerMonday({ request }: Arrival) {
@@ -69,26 +70,19 @@ const LIVEKIT: JwtRule = {
       : "unknown_key",
 };
 
-const VONAGE_AGE_SECONDS = { past: 86_400, future: 300 };
-
-/** Without `exp` the age of `iat` counts. */
-function isVonageRecent(issuedAt: number | undefined, nowMs: number): boolean {
-  const ageSeconds = nowMs / 1000 - (issuedAt ?? 0);
-  return ageSeconds <= VONAGE_AGE_SECONDS.past && ageSeconds >= -VONAGE_AGE_SECONDS.future;
-}
-
 const VONAGE: JwtRule = {
   header: "authorization",
   algorithm: "HS256",
   issuer: "Vonage",
   required: ["iat", "jti", "payload_hash"],
-  checks:
-    "JWT by HS256 of issuer Vonage, made within the last 24 hours, whose claim payload_hash is the body's hash",
+  checks: "JWT by HS256 of issuer Vonage, whose claim payload_hash is the body's hash",
   covers: WHOLE_BODY,
   check: (claims, arrival) => {
     const { api_key } = arrival.material.credentials;
     if (api_key !== undefined && claims["api_key"] !== api_key) return "unknown_key";
-    if (!isVonageRecent(claims.iat, arrival.nowMs)) return "stale_timestamp";
+    // Without `exp` the age of `iat` counts.
+    const window = narrowed(UNSTATED_WINDOW, arrival.material.config);
+    if (!isWithin(window, (claims.iat ?? 0) * 1000, arrival.nowMs)) return "stale_timestamp";
     return checkHash(claims["payload_hash"], arrival, "hex");
   },
 };
@@ -183,7 +177,7 @@ export const JWT: readonly ProviderRow[] = [
   {
     key: "vonage",
     name: "Vonage",
-    scheme: sharedJwtScheme(VONAGE),
+    scheme: { ...sharedJwtScheme(VONAGE), window: UNSTATED_WINDOW },
     secretFrom: "customer",
     secretLabel: "Signature secret",
     credentials: [
