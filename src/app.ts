@@ -11,6 +11,7 @@ import { allRoutes } from "./http/routes.ts";
 import type { AnyRoute } from "./http/framework/route.ts";
 import { createServer, type HttpServer } from "./http/framework/server.ts";
 import { ownKey, takeDirectory } from "./maintenance/data-directory.ts";
+import { Elsewhere, isAtHome } from "./maintenance/elsewhere.ts";
 import { Eraser } from "./maintenance/eraser.ts";
 import { Jobs } from "./platform/jobs.ts";
 import type { Logger } from "./platform/log.ts";
@@ -132,7 +133,7 @@ export async function startApp(config: Config, appParts: AppParts): Promise<App>
   if ((config.secretKeys?.length ?? 1) > 1 && !data.sealing.isDue) reportSealed(data.sealing.left, logger);
   const checkpointThread = startCheckpointThread(CHECKPOINTER, disk.path, fail);
   const checkpoints = new Checkpoints(data.store, checkpointThread, replication.attendance);
-  const jobs = openJobs({ ...base, outbound, eraser, checkpoints, logger });
+  const jobs = openJobs(config, { ...base, outbound, eraser, checkpoints, logger });
   jobs.start();
   phase = { is: "open", port };
   await replication.open();
@@ -317,6 +318,7 @@ function openRoutes(config: Config, parts: ServerParts): AnyRoute[] {
     transport,
     sendTrial: (endpoint) =>
       actors.inSlot(endpoint.projectId, () => sendTrial(sendParts, endpoint, data.store.takeKey())),
+    cell: config.cell,
     baseUrl: config.baseUrl,
     ingestRateLimit: config.ingestRateLimit,
     durability: config.durability,
@@ -338,6 +340,7 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
     baseUrl: config.baseUrl,
     authenticate: authenticator(data, now),
     accessChanges: () => data.tenants.accessChanges,
+    cell: config.cell,
     operatorToken: config.operatorToken,
     metricsToken: config.metricsToken,
     now,
@@ -393,13 +396,18 @@ interface JobParts extends Pick<Base, "data" | "dates"> {
   logger: Logger;
 }
 
-function openJobs({ data, dates, outbound, eraser, checkpoints, logger }: JobParts): Jobs {
+function openJobs(
+  { operatorToken }: Config,
+  { data, dates, outbound, eraser, checkpoints, logger }: JobParts,
+): Jobs {
   const { actors, metrics } = outbound;
   const retention = new Retention({ data, actors, expires: ({ kind }) => isPolled(kind) });
   const onDisabled = ({ id }: { id: number }) => reportDisabled(data.ids.encode("ep", id), "failing", logger);
+  const elsewhere = new Elsewhere({ data, isAtHome: (to, id) => isAtHome(to, id, operatorToken) });
   const table = scheduledJobs({
     data,
     actors,
+    elsewhere,
     checkpoints,
     eraser,
     retention,

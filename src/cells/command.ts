@@ -1,15 +1,22 @@
+import { readConfig } from "../config.ts";
+import { createLogger, writeOrLose } from "../platform/log.ts";
 import { EXIT, parseWords, runCommandLine, tableOf, UsageError } from "../platform/command-line.ts";
 import { SettingsError } from "../platform/start-error.ts";
 import { envoyConfig } from "./envoy.ts";
+import { DatabaseError } from "../store/database.ts";
 import { haproxyConfig } from "./haproxy.ts";
 import { type CellList, readCellList } from "./list.ts";
 import { mergeMetrics } from "./metrics.ts";
+import { moveAccounts } from "./move.ts";
+import { takeAccounts } from "./take.ts";
 import { askCells, type Get, readAccounts, readUsage, type Told } from "./operator.ts";
 
 const USAGE = `usage: sealpost cells config haproxy|envoy CELLS.json
        sealpost cells accounts CELLS.json [--json]
        sealpost cells usage CELLS.json [--month 2026-11] [--json]
-       sealpost cells metrics CELLS.json`;
+       sealpost cells metrics CELLS.json
+       sealpost cells take --from s3://bucket/path
+       sealpost cells move ACCOUNT... --to 2B CELLS.json`;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -40,18 +47,28 @@ const QUESTIONS = new Map([
 
 /** `sealpost cells`; answers the exit code: 1 where a cell could not be asked. */
 export function runCells([verb = "", ...words]: readonly string[]): Promise<number> {
-  return runCommandLine(USAGE, async () => {
-    if (verb === "config") return printConfig(words);
+  const run = async () => {
+    const own = OWN_WORK.get(verb);
+    if (own !== undefined) return own(words);
     const ask = QUESTIONS.get(verb);
-    if (ask === undefined) throw new UsageError("sealpost cells can config, accounts, usage and metrics");
+    if (ask === undefined)
+      throw new UsageError("sealpost cells can config, accounts, usage, metrics, take and move");
     const { values, positionals } = parseWords(words, {
       json: { type: "boolean" },
       month: { type: "string" },
     });
     const { cells } = readCellList(onlyFile(positionals));
     return ask(cells, tokenOf(process.env), { json: values.json === true, month: values.month ?? null });
-  });
+  };
+  return runCommandLine(USAGE, run, DatabaseError);
 }
+
+/** What does more than ask all cells. */
+const OWN_WORK = new Map<string, (words: readonly string[]) => number | Promise<number>>([
+  ["config", printConfig],
+  ["take", take],
+  ["move", move],
+]);
 
 function printConfig(words: readonly string[]): number {
   const [name = "", ...paths] = parseWords(words, {}).positionals;
@@ -59,6 +76,39 @@ function printConfig(words: readonly string[]): number {
   if (write === undefined)
     throw new UsageError(`sealpost cells config knows ${[...ROUTERS.keys()].join(", ")}`);
   console.log(write(readCellList(onlyFile(paths))));
+  return EXIT.good;
+}
+
+/** Where this one waits in the background for accounts, its environment is that of the service. */
+async function take(words: readonly string[]): Promise<number> {
+  const { values, positionals } = parseWords(words, { from: { type: "string" } });
+  if (values.from === undefined || positionals.length > 0)
+    throw new UsageError("sealpost cells take needs --from with the replica of the other cell");
+  const read = readConfig(process.env);
+  if (!read.ok) throw new SettingsError(read.problems);
+  const logger = createLogger(
+    read.config.logLevel,
+    writeOrLose(process.stdout, () => {}),
+    Date.now,
+  );
+  try {
+    await takeAccounts(read.config, { env: process.env, logger, from: values.from });
+  } finally {
+    logger.flush();
+  }
+  return EXIT.good;
+}
+
+async function move(words: readonly string[]): Promise<number> {
+  const { values, positionals } = parseWords(words, { to: { type: "string" } });
+  const path = positionals.at(-1);
+  const accounts = positionals.slice(0, -1);
+  if (values.to === undefined || path === undefined || accounts.length === 0)
+    throw new UsageError("Ids of accounts, --to with the cell, and the file that lists the cells are needed");
+  const { cells } = readCellList(path);
+  const parts = { cells, token: tokenOf(process.env), accounts, to: values.to };
+  const { from, to, seconds } = await moveAccounts(parts);
+  console.log(`${accounts.join(", ")}: moved from cell ${from} to cell ${to} in ${seconds} s`);
   return EXIT.good;
 }
 

@@ -3,7 +3,8 @@ import type { Cell } from "./list.ts";
 
 /** What is asked of cells directly, with the operator's token, and of all of them at once. */
 
-const ASK_MS = 30_000;
+/** A move waits for attempts that are under way. */
+const ASK_MS = 90_000;
 
 /** What a cell answered, or why there is nothing. */
 export type Told<T> = { cell: string; value: T } | { cell: string; problem: string };
@@ -15,9 +16,10 @@ export function askCells<T>(
   ask: (get: Get) => Promise<T>,
 ): Promise<Told<T>[]> {
   return Promise.all(
-    cells.map(async ({ cell, machines }): Promise<Told<T>> => {
+    cells.map(async (one): Promise<Told<T>> => {
+      const { cell } = one;
       try {
-        return { cell, value: await ask((path) => getFrom(machines, path, token)) };
+        return { cell, value: await ask((path) => askCell(one, token, { path })) };
       } catch (error) {
         return { cell, problem: messageOf(error) };
       }
@@ -28,21 +30,37 @@ export function askCells<T>(
 /** The body of a path of the cell. Throws an Error that says what was wrong. */
 export type Get = (path: string) => Promise<string>;
 
-/** From the first of its machines that is no standby, and takes requests. */
-async function getFrom(machines: readonly string[], path: string, token: string): Promise<string> {
+/** What is asked of a cell: a GET unless it says otherwise. */
+export interface Ask {
+  method?: "GET" | "POST";
+  path: string;
+  body?: object;
+}
+
+/**
+ * The body that the first of its machines answers with which is no standby, and takes requests. Throws an
+ * Error that says what was wrong.
+ */
+export async function askCell(
+  { machines }: Pick<Cell, "machines">,
+  token: string,
+  { method = "GET", path, body }: Ask,
+): Promise<string> {
   let problem = "";
   for (const machine of machines) {
     const url = `http://${machine}${path}`;
     try {
       const answer = await fetch(url, {
-        headers: { authorization: `Bearer ${token}` },
+        method,
+        headers: { authorization: `Bearer ${token}`, ...(body && { "content-type": "application/json" }) },
+        ...(body && { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(ASK_MS),
         redirect: "error",
         proxy: false,
       });
-      const body = await answer.text();
-      if (answer.ok) return body;
-      problem = `${machine} answers ${answer.status}: ${detailOf(body)}`;
+      const text = await answer.text();
+      if (answer.ok) return text;
+      problem = `${machine} answers ${answer.status}: ${detailOf(text)}`;
       if (answer.status !== 503) break;
     } catch (error) {
       problem = `${machine} does not answer: ${messageOf(error)}`;
@@ -66,12 +84,14 @@ export interface AccountOfCell {
   name: string;
   plan: string;
   suspended: boolean;
+  /** The cell in which it lives; null: that which was asked. */
+  moved_to: string | null;
   usage: { month: string; deliveries: number; overage: number };
 }
 
 const PAGE = 250;
 
-/** All accounts of a cell, newest first. */
+/** All accounts that live in a cell, newest first. */
 export async function readAccounts(get: Get): Promise<AccountOfCell[]> {
   const accounts: AccountOfCell[] = [];
   for (let cursor: string | null = ""; cursor !== null; ) {
@@ -80,7 +100,7 @@ export async function readAccounts(get: Get): Promise<AccountOfCell[]> {
       data: AccountOfCell[];
       next_cursor: string | null;
     };
-    accounts.push(...page.data);
+    accounts.push(...page.data.filter(({ moved_to: movedTo }) => movedTo === null));
     cursor = page.next_cursor;
   }
   return accounts;

@@ -44,7 +44,7 @@ const COMMANDS: ReadonlyMap<
     "cells",
     {
       about:
-        "For several installations behind one router: `cells config haproxy` (or envoy) writes the router's configuration from a list of cells, `cells accounts`, `cells usage` and `cells metrics` ask all of them at once.",
+        "For several installations behind one router: `cells config haproxy` (or envoy) writes the router's configuration from a list of cells, `cells accounts`, `cells usage` and `cells metrics` ask all of them at once. `cells take --from URL` waits as a new cell, and `cells move` brings it accounts of another one.",
       run: async (options: readonly string[]) => (await import("../cells/command.ts")).runCells(options),
     },
   ],

@@ -142,6 +142,8 @@ function putDigits(bytes: Uint8Array, at: number, value: number, count: number):
  */
 interface Template {
   bytes: Buffer;
+  /** The two characters of the cell that stand there. */
+  cell: string;
   /** Where the time stands. */
   time: number;
   /** The instant that is written there: ids that are made together share it. */
@@ -163,19 +165,34 @@ function checkOf(words: Words): number {
   return (words[0] ^ words[1] ^ (words[0] >>> 13) ^ (words[1] >>> 7)) & 0x3f;
 }
 
+/** A cell of which this one was a part, and whose ids it has kept. */
+export interface PastCell {
+  /** Its two characters. */
+  cell: string;
+  /** The last key that it gave out before this one left it. */
+  last: number;
+}
+
 export class IdCodec {
   readonly #keys: Int32Array;
   readonly #templates = new Map<IdKind, Template>();
 
   /**
    * `cell`: two base32 characters; `secret`: 16 bytes that live in the database, so that a restored one keeps
-   * its ids.
+   * its ids; `past`: oldest first.
    */
   constructor(
     readonly cell: string,
     secret: Uint8Array,
+    private readonly past: readonly PastCell[] = [],
   ) {
     this.#keys = speckKeys(secret);
+  }
+
+  /** Which cell has given out a key. */
+  #cellOf(key: number): string {
+    const { past } = this;
+    return past.length === 0 ? this.cell : (past.find(({ last }) => key <= last)?.cell ?? this.cell);
   }
 
   encode(kind: IdKind, key: number): string {
@@ -184,7 +201,7 @@ export class IdCodec {
     words[0] |= ID_KINDS.indexOf(kind) << 24;
     speckEncrypt(this.#keys, words);
     const [a, b] = words;
-    const { bytes, time } = this.#templateAt(kind, keyTime(key));
+    const { bytes, time } = this.#templateAt(kind, keyTime(key), this.#cellOf(key));
     const hidden = time + TIME_CHARS + CELL_CHARS;
     putDigits(bytes, hidden, a >>> 17, 3);
     putDigits(bytes, hidden + 3, ((a & 0x1ffff) << 3) | (b >>> 29), 4);
@@ -193,15 +210,19 @@ export class IdCodec {
     return bytes.toString("latin1");
   }
 
-  #templateAt(kind: IdKind, ms: number): Template {
+  #templateAt(kind: IdKind, ms: number, cell: string): Template {
     let template = this.#templates.get(kind);
     if (!template) {
       const bytes = Buffer.from(
-        `${kind}_${"0".repeat(TIME_CHARS)}${this.cell}${"0".repeat(HIDDEN_CHARS)}`,
+        `${kind}_${"0".repeat(TIME_CHARS)}${cell}${"0".repeat(HIDDEN_CHARS)}`,
         "latin1",
       );
-      template = { bytes, time: kind.length + 1, ms: 0 };
+      template = { bytes, cell, time: kind.length + 1, ms: 0 };
       this.#templates.set(kind, template);
+    }
+    if (template.cell !== cell) {
+      template.bytes.write(cell, template.time + TIME_CHARS, "latin1");
+      template.cell = cell;
     }
     if (template.ms !== ms) {
       const { bytes, time } = template;
@@ -239,7 +260,7 @@ export class IdCodec {
     if (words[0] >>> 24 !== ID_KINDS.indexOf(kind)) return null;
     const key = (words[0] & 0xffffff) * 2 ** 32 + (words[1] >>> 0);
     if (key > Number.MAX_SAFE_INTEGER || readDigits(text.slice(0, TIME_CHARS)) !== keyTime(key)) return null;
-    return text.slice(TIME_CHARS, TIME_CHARS + CELL_CHARS) === this.cell ? key : null;
+    return text.slice(TIME_CHARS, TIME_CHARS + CELL_CHARS) === this.#cellOf(key) ? key : null;
   }
 }
 

@@ -830,6 +830,16 @@ export const LIMITS = {
     why: "What comes back of that, steadily: some 50,000 ordinary changes an hour.",
   },
   auditKeptMs: { value: 365 * DAY_MS, unit: "ms", why: "Auditors ask about the last year." },
+  accountsMovedMax: {
+    value: 100,
+    unit: "count",
+    why: "Accounts that move to another cell by one call, and so together.",
+  },
+  moveWaitMs: {
+    value: 60_000,
+    unit: "ms",
+    why: "How long a move waits for the end of attempts that are under way: longer than any of them has (`timeout_seconds`).",
+  },
   bodyHashKeptSeconds: {
     value: 600,
     unit: "seconds",

@@ -94,6 +94,18 @@ export interface Account {
    * another plan.
    */
   openedAt: number;
+  /** Null: it lives here. */
+  movedTo: MovedTo | null;
+}
+
+/** The cell in which an account lives that has left this one. */
+export interface MovedTo {
+  /** Its two characters. */
+  cell: string;
+  /** `host:port` of its machines; none where nobody comes here for the account. */
+  machines: readonly string[];
+  /** That cell answers for it: what is left of it here may go. */
+  isTaken: boolean;
 }
 
 export interface Project {

@@ -93,6 +93,10 @@ export class Slots {
     return free > LAST && taken < free * (own === 0 ? FREE_FOR_FIRST : FREE_FOR_MORE);
   }
 
+  isTakenBy(accountId: number): boolean {
+    return (this.#takenBy.get(accountId)?.attempts ?? 0) > 0;
+  }
+
   #partOf({ attempts, bytes }: Use): number {
     return Math.max(attempts / this.parts.max, bytes / this.parts.bytesMax);
   }

@@ -11,6 +11,7 @@ import { eventReplayRoutes } from "./events/replay.ts";
 import { eventTypeRoutes } from "./event-types/event-types.ts";
 import { eventsRoutes } from "./events/events.ts";
 import { inboundRoutes } from "./ingest/inbound.ts";
+import { moveRoutes } from "./tenants/moves.ts";
 import { operatorRoutes } from "./tenants/operator.ts";
 import { portalLinkRoutes } from "./portal/links.ts";
 import { portalPageRoutes } from "./portal/page.ts";
@@ -48,6 +49,7 @@ export function allRoutes(services: Services): AnyRoute[] {
     portalRoutes,
     usageRoutes,
     operatorRoutes,
+    moveRoutes,
     auditRoutes,
     portalPageRoutes,
   ];

@@ -1,6 +1,6 @@
 import { firstKeyAt } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
-import type { Endpoint, Project } from "../core/model.ts";
+import type { Account, Endpoint, Project } from "../core/model.ts";
 import type { Plan } from "../core/plans.ts";
 import type { Actors } from "../delivery/actors.ts";
 import type { JobControl } from "../platform/job-control.ts";
@@ -137,16 +137,23 @@ export class Retention {
     return rows;
   }
 
-  #planOf(project: Project | undefined): Plan | undefined {
-    const { meter, tenants } = this.parts.data;
-    const account = project && tenants.account(project.accountId);
-    return account && meter.planOf(account);
+  #accountOf(project: Project | undefined): Account | undefined {
+    return project && this.parts.data.tenants.account(project.accountId);
   }
 
-  /** Since when events of a project are kept; 0, for ever, where the project is unknown. */
+  #planOf(project: Project | undefined): Plan | undefined {
+    const account = this.#accountOf(project);
+    return account && this.parts.data.meter.planOf(account);
+  }
+
+  /**
+   * Since when events of a project are kept; 0, for ever, where the project is unknown. Nothing is kept where
+   * its account lives in another cell.
+   */
   #keptSince(project: Project | undefined): number {
     const plan = this.#planOf(project);
-    return plan === undefined ? 0 : this.parts.data.store.now() - plan.retentionDays * DAY_MS;
+    const days = this.#accountOf(project)?.movedTo?.isTaken ? 0 : plan?.retentionDays;
+    return days === undefined ? 0 : this.parts.data.store.now() - days * DAY_MS;
   }
 
   /** Keys below are of what no plan keeps: once retention is through, only what was open has stayed. */

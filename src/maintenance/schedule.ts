@@ -1,3 +1,4 @@
+import type { Elsewhere } from "./elsewhere.ts";
 import type { Eraser } from "./eraser.ts";
 import type { Job } from "../platform/jobs.ts";
 import type { Actors } from "../delivery/actors.ts";
@@ -37,6 +38,7 @@ export interface ScheduleParts {
   >;
   actors: Actors;
   checkpoints: Checkpoints;
+  elsewhere: Elsewhere;
   eraser: Eraser;
   retention: Retention;
   sourceStatusOf: StatusOf;
@@ -48,7 +50,7 @@ export interface ScheduleParts {
 
 /** The one table of scheduled work. */
 export function scheduledJobs(parts: ScheduleParts): Job[] {
-  const { data, actors, checkpoints, eraser, retention, onDisabled, onSealed, sourceStatusOf } = parts;
+  const { data, actors, checkpoints, elsewhere, eraser, retention, onDisabled, sourceStatusOf } = parts;
   return [
     // List entries and hourly numbers, which readers take from memory meanwhile.
     { name: "index", every: 1000, run: () => data.index.writeDown() },
@@ -73,19 +75,9 @@ export function scheduledJobs(parts: ScheduleParts): Job[] {
         return disabled.length;
       },
     },
-    {
-      name: "sealing",
-      every: MINUTELY,
-      async run(control) {
-        if (!data.sealing.isDue) return 0;
-        let rows = 0;
-        for (; data.sealing.isDue && !control.isStopping(); await control.rest())
-          rows += await data.sealing.step();
-        if (!data.sealing.isDue) onSealed();
-        return rows;
-      },
-    },
+    { name: "sealing", every: MINUTELY, run: sealing(parts) },
     { name: "erasure", every: MINUTELY, run: (control) => eraser.run(control) },
+    { name: "elsewhere", every: MINUTELY, run: (control) => elsewhere.run(control) },
     { name: "retention", every: MINUTELY, run: (control) => retention.run(control) },
     { name: "sweep", every: "7 * * * *", run: (control) => retention.sweep(control) },
     {
@@ -106,6 +98,16 @@ function inSlices(expire: () => Promise<number>): Job["run"] {
   return async ({ isStopping }) => {
     let rows = 0;
     for (let some = -1; some !== 0 && !isStopping(); rows += some) some = await expire();
+    return rows;
+  };
+}
+
+function sealing({ data: { sealing: seals }, onSealed }: ScheduleParts): Job["run"] {
+  return async (control) => {
+    if (!seals.isDue) return 0;
+    let rows = 0;
+    for (; seals.isDue && !control.isStopping(); await control.rest()) rows += await seals.step();
+    if (!seals.isDue) onSealed();
     return rows;
   };
 }

@@ -53,6 +53,11 @@ export class Follower {
     }
   }
 
+  /** Where the copy is; null where there is none. */
+  get path(): string | null {
+    return this.#folder === null ? null : join(this.#folder, FILE);
+  }
+
   /** Ends what an earlier process has left, and removes it. */
   clear(): void {
     const names = existsSync(this.#home) ? readdirSync(this.#home) : [];

@@ -7,15 +7,23 @@ export interface Behind {
   seconds: number | null;
 }
 
+/** What a machine is that waits. */
+export interface Who {
+  sentence: string;
+  members: Readonly<Record<string, string>>;
+}
+
+const STANDBY: Who = { sentence: "This machine is a standby.", members: {} };
 const RETRY_SECONDS = 2;
 
 /**
- * Answers for a standby: it runs, it is not ready, and whoever wants more goes to the primary. Returns what
- * frees the port.
+ * Answers for a machine that waits to take over: it runs, it is not ready, and whoever wants more goes to
+ * another one. `who`: a sentence, and members that tell the same to programs. Returns what frees the port.
  */
 export function openWaitingRoom(
   { host, port }: { host: string; port: number },
   behind: () => Behind,
+  who: Who = STANDBY,
 ): () => Promise<void> {
   const server = Bun.serve({
     hostname: host,
@@ -36,9 +44,10 @@ export function openWaitingRoom(
       const members = {
         behind_transactions: transactions,
         behind_seconds: seconds,
+        ...who.members,
         request_id: requestId,
       };
-      const problem = unavailable(`This machine is a standby. ${copy}.`, RETRY_SECONDS);
+      const problem = unavailable(`${who.sentence} ${copy}.`, RETRY_SECONDS);
       const { body, status, headers } = problemAnswer(problem, members);
       return new Response(body, { status, headers: { ...common, ...headers } });
     },

@@ -43,6 +43,11 @@ function writeRow(sqlite: Database, identity: Installation): void {
   sqlite.query("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)").run(ROW, value);
 }
 
+/** The next start makes another installation of the database. */
+export function forgetInstallation(sqlite: Database): void {
+  sqlite.query("DELETE FROM meta WHERE name = ?").run(ROW);
+}
+
 /** Counts this start. */
 export function beginStart(store: Store): Promise<Installation & { installation: string }> {
   return store.write(() => {

@@ -9,6 +9,7 @@ import replayedTo from "../../drizzle/0007_replayed_to_endpoint.sql" with { type
 import erasureAsked from "../../drizzle/0008_erasure_asked.sql" with { type: "text" };
 import openedAt from "../../drizzle/0009_opened_at.sql" with { type: "text" };
 import sourceDurability from "../../drizzle/0010_source_durability.sql" with { type: "text" };
+import movedTo from "../../drizzle/0011_moved_to.sql" with { type: "text" };
 
 /**
  * In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable
@@ -25,6 +26,7 @@ const MIGRATIONS: readonly string[] = [
   erasureAsked,
   openedAt,
   sourceDurability,
+  movedTo,
 ];
 
 /** Of a database that this program has brought up to date. */

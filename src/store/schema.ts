@@ -7,6 +7,7 @@ import type {
   Endpoint,
   EndpointStatus,
   EventType,
+  MovedTo,
   Project,
   Source,
 } from "../core/model.ts";
@@ -26,6 +27,7 @@ export const account = sqliteTable("account", {
   plan: text().notNull(),
   suspended: integer({ mode: "boolean" }).notNull().default(false),
   openedAt: integer("opened_at").notNull().default(0),
+  movedTo: json<MovedTo>("moved_to"),
 });
 
 export const project = sqliteTable(

@@ -26,6 +26,25 @@ describe("the permutation", () => {
   });
 });
 
+describe("an id of a cell that was a part of others", () => {
+  const past = [
+    { cell: "1A", last: 1_000_000 },
+    { cell: "2B", last: 2_000_000 },
+  ];
+  const third = new IdCodec("3C", secret, past);
+
+  test("has the characters of the cell that gave out its key, and no others", () => {
+    const cells = [1, 1_000_000, 1_000_001, 2_000_000, 2_000_001, 1].map((key) => third.encode("evt", key));
+    expect(cells.map((id) => id.slice(14, 16))).toEqual(["1A", "1A", "2B", "2B", "3C", "1A"]);
+    for (const [at, key] of [1, 1_000_000, 1_000_001, 2_000_000, 2_000_001].entries())
+      expect(third.decode("evt", cells[at] ?? "")).toBe(key);
+    const first = new IdCodec("1A", secret);
+    expect(first.encode("evt", 1)).toBe(cells[0] ?? "");
+    // What the first cell gave out since, nobody took along.
+    expect(third.decode("evt", first.encode("evt", 1_000_001))).toBeNull();
+  });
+});
+
 describe("an id", () => {
   test("leads back to its key, for every kind", () => {
     fc.assert(

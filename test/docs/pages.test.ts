@@ -62,7 +62,7 @@ test("every block is an example that a test runs: of this file, or of slow suite
     schemas: ["schema", "satisfies", "violates", "refused"],
     operating: ["in a terminal"],
     pair: ["in a terminal"],
-    cells: ["in a terminal"],
+    cells: ["in a terminal", "in a terminal, with Litestream"],
     orchestrators: ["in a terminal", "as root"],
   };
   for (const { name, blocks } of pages) {

@@ -49,6 +49,7 @@ export const METRICS_TOKEN = "metrics-token-of-the-tests";
 
 /** Parts in memory: `writeFor` undoes what was saved when `run` throws, as a rollback does. */
 export class TestParts implements HttpParts {
+  readonly cell = "00";
   readonly version = "1.2.3";
   baseUrl = "http://localhost:8080";
   turns = new TurnQueue(turnParts);

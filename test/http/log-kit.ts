@@ -124,6 +124,7 @@ export class Api implements AsyncDisposable {
       transport,
       sendTrial: (endpoint) =>
         actors.inSlot(endpoint.projectId, () => sendTrial(sending, endpoint, data.store.takeKey())),
+      cell: "00",
       baseUrl: "http://localhost",
       ingestRateLimit: 0,
       durability: "disk",
@@ -271,6 +272,7 @@ export class Api implements AsyncDisposable {
     const authenticate = authenticator(this.data, this.clock.now);
     return {
       version: "1.2.3",
+      cell: "00",
       baseUrl: "http://localhost",
       authenticate: (token: string, isInWrite?: boolean) =>
         this.callers.get(token) ?? authenticate(token, isInWrite),

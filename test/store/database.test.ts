@@ -33,7 +33,7 @@ const file = () => join(dir, "sealpost.db");
 function damage(at: number): Buffer {
   const disk = openDatabase(dir);
   for (let id = 0; id < 500; id++)
-    disk.sqlite.run("INSERT INTO account VALUES (?, ?, 'free', 0, 0)", [id, "x".repeat(200)]);
+    disk.sqlite.run("INSERT INTO account VALUES (?, ?, 'free', 0, 0, NULL)", [id, "x".repeat(200)]);
   disk.sqlite.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   disk.close();
   const handle = openSync(file(), "r+");

@@ -12,6 +12,7 @@ import type { AnswerRoom } from "../framework/large-answer.ts";
 import { rateLimitHeaders, TokenBuckets } from "../framework/ratelimit.ts";
 import { type Answer, type AnyRoute, type RequestContext, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
+import { requireHere } from "../shared/moved.ts";
 
 /** Where the customer's own program fetches what waits for it. */
 export function pollRoutes(
@@ -128,6 +129,7 @@ async function answerPoll(
   const { params, query, request } = context;
   const secret = endpointSecret(request);
   const endpoint = requireOpened(services, params.id, secret);
+  requireHere(services, endpoint.projectId);
   const rate = charge(services, buckets, endpoint);
   if (!isPolled(endpoint.kind)) {
     throw new Problem("conflict", "This endpoint is pushed to: only those of the kind poll are polled.");

@@ -1,15 +1,16 @@
 import type { Caller } from "../../core/caller.ts";
-import type { Project } from "../../core/model.ts";
+import type { MovedTo, Project } from "../../core/model.ts";
 import { isWellFormedToken } from "../../core/tokens.ts";
 import type { Data } from "../../store/data.ts";
 
-type Verdict = Caller | { refused: string } | null;
+type Verdict = Caller | { refused: string } | { standing: "moving" | MovedTo } | null;
 
 /** What a token stands for, beside its project. */
 type Rights = Omit<Caller, "accountId" | "mode">;
 
 /**
- * Answers who a bearer token belongs to: null for nobody, `refused` with the reason for a suspended account.
+ * Answers who a bearer token belongs to: null for nobody, `refused` with the reason for a suspended account,
+ * and where the account is on its way to another cell, or lives there.
  * `isInWrite`: rows are asked too, as memory learns only after the fsync what this transaction has changed.
  */
 export function authenticator(
@@ -33,7 +34,9 @@ function admit(
 ): Verdict {
   const account = tenants.account(project.accountId);
   if (!account) return null;
-  if (account.suspended || (isInWrite && tenants.isSuspendedInStore(account)))
+  const standing = tenants.standing(account);
+  if (standing === "moving" || typeof standing === "object") return { standing };
+  if (standing === "suspended" || (isInWrite && tenants.isSuspendedInStore(account)))
     return { refused: "This account is suspended. Ask the operator of this service." };
   return { ...rights, accountId: account.id, mode: project.mode };
 }

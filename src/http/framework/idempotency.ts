@@ -1,7 +1,8 @@
+import type { Caller } from "../../core/caller.ts";
 import { invalid, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { type KeptAnswer, type KeyOwner, nameOf } from "../../store/kept-answers.ts";
-import type { HttpParts } from "./parts.ts";
+import { type HttpParts, OPERATOR_KEY } from "./parts.ts";
 import type { Answer, AnyRoute } from "./route.ts";
 
 /** Fields that are secret in every answer that has them at its top. */
@@ -176,4 +177,15 @@ function removeField(value: unknown, [name = "", ...rest]: readonly string[]): v
   } else {
     removeField(Reflect.get(value, name), rest);
   }
+}
+
+/**
+ * A link over the whole project has a key space of its own too, below the one of operators: no project has
+ * that key.
+ */
+export function keyOwnerOf(caller: Caller | null): KeyOwner {
+  if (caller === null) return { accountId: OPERATOR_KEY, projectId: OPERATOR_KEY, consumerId: null };
+  const { kind, accountId, projectId, consumerId } = caller;
+  const isProjectLink = kind === "portal" && consumerId === null;
+  return { accountId, projectId: isProjectLink ? -projectId : projectId, consumerId };
 }

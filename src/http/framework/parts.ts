@@ -1,6 +1,7 @@
 import type { KeptAnswers } from "../../store/kept-answers.ts";
 import type { AuditEntry } from "../../core/audit.ts";
 import type { Caller } from "../../core/caller.ts";
+import type { MovedTo } from "../../core/model.ts";
 import type { Share, TurnQueue } from "../../core/structures/turn-queue.ts";
 import type { RequestLine } from "../../platform/log.ts";
 
@@ -21,16 +22,22 @@ export interface HttpParts {
   /** Where the service is reached from outside. */
   baseUrl: string;
   /**
-   * `refused` is the detail of the 401 (a suspended account); null: the token is not known. `isInWrite`: what
-   * the transaction that runs has written counts already.
+   * `refused` is the detail of the 401 (a suspended account); `standing`: its account leaves this cell, or
+   * has left it; null: the token is not known. `isInWrite`: what the transaction that runs has written counts
+   * already.
    */
-  authenticate(token: string, isInWrite?: boolean): Caller | { refused: string } | null;
+  authenticate(
+    token: string,
+    isInWrite?: boolean,
+  ): Caller | { refused: string } | { standing: "moving" | MovedTo } | null;
   /** Another number from the write on that revokes a key or changes an account. */
   accessChanges(): number;
   /** null: operator calls are off. */
   operatorToken: string | null;
   /** null: only the operator's token reads the metrics. */
   metricsToken: string | null;
+  /** The two characters of this cell, which other cells pass requests on to. */
+  cell: string;
   /** Milliseconds since 1970. */
   now(): number;
   /** One line for each request that was answered. */

@@ -20,13 +20,15 @@ import { isAnswerPieces } from "./streamed.ts";
 import { type BodyReader, type Bytes, compileBody, NO_BYTES, readBody, requireJson } from "./request-body.ts";
 import {
   fingerprint,
+  keyOwnerOf,
   KeyedRequest,
   type RunningKeys,
   readIdempotencyKey,
   takesIdempotencyKey,
 } from "./idempotency.ts";
-import type { KeyOwner } from "../../store/kept-answers.ts";
-import { type HttpParts, OPERATOR_KEY } from "./parts.ts";
+import type { HttpParts } from "./parts.ts";
+import { PASSED_ON_IDLE_SECONDS, passOn } from "./pass-on.ts";
+import { MovedAway } from "../shared/moved.ts";
 import type { LongWorks } from "./long-works.ts";
 import { compileQuery, type QueryReader } from "./query.ts";
 import { type Allowance, rateLimited, rateLimitHeaders, type TokenBuckets } from "./ratelimit.ts";
@@ -105,17 +107,6 @@ export function prepareRoute(route: AnyRoute): PreparedRoute {
   };
 }
 
-/**
- * A link over the whole project has a key space of its own too, below the one of operators: no project has
- * that key.
- */
-function keyOwnerOf(caller: Caller | null): KeyOwner {
-  if (caller === null) return { accountId: OPERATOR_KEY, projectId: OPERATOR_KEY, consumerId: null };
-  const { kind, accountId, projectId, consumerId } = caller;
-  const isProjectLink = kind === "portal" && consumerId === null;
-  return { accountId, projectId: isProjectLink ? -projectId : projectId, consumerId };
-}
-
 /** One request, from its arrival to its answer; handlers see it as their context. */
 export class RequestHandler implements RequestContext {
   readonly requestId = crypto.randomUUID();
@@ -163,7 +154,7 @@ export class RequestHandler implements RequestContext {
       response = this.render(answer);
     } catch (error) {
       this.answerRoom?.end();
-      response = this.render(this.explain(error));
+      response = await this.answerTo(error);
     } finally {
       this.room?.end();
       this.endWork?.();
@@ -375,6 +366,15 @@ export class RequestHandler implements RequestContext {
       if (error instanceof Problem && error.code === "payload_too_large") route.onTooLarge?.(this.params);
       throw error;
     }
+  }
+
+  /** Where its account lives in another cell, what that answers. */
+  private async answerTo(error: unknown): Promise<Response> {
+    if (!(error instanceof MovedAway)) return this.render(this.explain(error));
+    this.shared.extendTimeout(this.request, PASSED_ON_IDLE_SECONDS);
+    const way = { to: error.to, cell: this.shared.parts.cell };
+    const answer = await passOn(this.request, this.room === null ? null : this.bytes, way);
+    return answer instanceof Problem ? this.render(this.explain(answer)) : answer;
   }
 
   private readFields(): void {

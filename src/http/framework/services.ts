@@ -35,6 +35,8 @@ export interface Services extends Data {
    * no slot left. Never rejects.
    */
   sendTrial(endpoint: NewEndpoint): Promise<Sent | null>;
+  /** The two characters of this cell. */
+  cell: string;
   /** Without a slash at the end. */
   baseUrl: string;
   /** Requests a second that a source takes unless it says otherwise; 0: no limit. */

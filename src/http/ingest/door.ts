@@ -18,6 +18,7 @@ import { ProofSpent } from "../../pipeline/known.ts";
 import type { Accepted, Incoming } from "../../pipeline/pipeline.ts";
 import { addressOf, inboundRequest, readerOf, searchOf } from "../sources/request.ts";
 import { visit } from "../sources/provider-network.ts";
+import { requireHere } from "../shared/moved.ts";
 import { refuseInTime } from "./refusal-time.ts";
 import type { Answer, RequestContext } from "../framework/route.ts";
 import { rateLimitHeaders } from "../framework/ratelimit.ts";
@@ -98,6 +99,7 @@ export class IngestDoor {
       );
       return this.refuse(null, "unknown_source");
     }
+    requireHere(this.services, source.projectId);
     const inbound = inboundRequest(() => addressOf(this.services, source), arrived);
     const knock: Knock = { request: inbound, came, hops: readHops(request.headers), rate: null };
     try {
@@ -142,7 +144,8 @@ export class IngestDoor {
 
   /** Whoever forges learns nothing of a suspension: this is asked after the verification. */
   private requireOpenAccount({ projectId }: Source): void {
-    if (!this.services.tenants.isSuspended(projectId)) return;
+    requireHere(this.services, projectId);
+    if (this.services.tenants.standingOf(projectId) !== "suspended") return;
     throw new TurnedAway("suspended", unavailable("This account is suspended.", PAUSE_RETRY_SECONDS));
   }
 

@@ -4,6 +4,7 @@ import { buildPortal, type PortalFile } from "../../platform/portal-build.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 import { acceptedCoding } from "../shared/accepted-coding.ts";
+import { requireHere } from "../shared/moved.ts";
 import { madeOnce, sharedBody } from "../shared/shared-body.ts";
 
 /**
@@ -62,6 +63,7 @@ function pageRoute({ tenants, ids }: Needs<"ids" | "tenants">): AnyRoute {
       const key = ids.decode("proj", params.project_id);
       const project = key === null ? undefined : tenants.project(key);
       if (project === undefined) throw notFound("portal");
+      requireHere({ tenants }, project.id);
       return servePage(project.portalOrigins, request);
     },
   });

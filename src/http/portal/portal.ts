@@ -7,6 +7,7 @@ import { RecentMap } from "../../core/structures/recent-map.ts";
 import { brandingOf } from "./address.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
+import { requireHere } from "../shared/moved.ts";
 import { sharedBody } from "../shared/shared-body.ts";
 import { nullable, oneOf, timeShape, timeText } from "../shared/shapes.ts";
 
@@ -100,7 +101,7 @@ const LOGO_HEADERS = {
   "cache-control": "public, max-age=31536000, immutable",
 };
 
-function logoRoute({ logos, ids }: Needs<"ids" | "logos">): AnyRoute {
+function logoRoute({ logos, ids, tenants }: Needs<"ids" | "logos" | "tenants">): AnyRoute {
   const shared = new RecentMap<string, { contentType: string; body: Blob }>(
     limit("logoCacheBytesMax"),
     ({ body }) => body.size,
@@ -127,6 +128,7 @@ function logoRoute({ logos, ids }: Needs<"ids" | "logos">): AnyRoute {
     answers: { 200: "The picture." },
     handle({ params }) {
       const projectId = ids.decode("proj", params.project_id);
+      if (projectId !== null) requireHere({ tenants }, projectId);
       const logo = projectId === null ? undefined : find(projectId);
       if (logo === undefined) throw notFound("logo");
       return { status: 200, body: logo.body, headers: { ...LOGO_HEADERS, "content-type": logo.contentType } };

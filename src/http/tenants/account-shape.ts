@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { notFound } from "../../core/errors.ts";
 import { keyTime } from "../../core/ids.ts";
 import type { Account, Project } from "../../core/model.ts";
 import { monthText } from "../../core/plans.ts";
@@ -34,6 +35,10 @@ const accountFields = {
   name: Type.String(),
   plan: Type.String(),
   suspended: Type.Boolean(),
+  moved_to: nullable(
+    Type.String(),
+    "The cell in which it lives; null: this one. What is left of it here leaves as it is too old.",
+  ),
   created_at: timeShape,
 };
 
@@ -66,6 +71,7 @@ const accountExampleFields = {
   name: "Acme",
   plan: "free",
   suspended: false,
+  moved_to: null,
   created_at: "2026-11-20T08:00:00.000Z",
 };
 
@@ -97,6 +103,7 @@ export function fieldsOf({ ids }: Needs<"ids">, account: Account): Omit<AccountA
     name: account.name,
     plan: account.plan,
     suspended: account.suspended,
+    moved_to: account.movedTo?.cell ?? null,
     created_at: timeText(keyTime(account.id)),
   };
 }
@@ -136,4 +143,18 @@ export function createdAccountOf(
     ...fieldsOf(services, account),
     projects: projects.map((project) => createdProjectOf(services, project)),
   };
+}
+
+/** Throws 404 for an id that is malformed or unknown. */
+export function findAccount({ ids, tenants }: Needs<"ids" | "tenants">, id: string): Account {
+  const key = ids.decode("acct", id);
+  const account = key === null ? undefined : tenants.account(key);
+  if (account === undefined) throw notFound("account");
+  return account;
+}
+
+/** As the operator sees it. */
+export function describe(services: Needs<"ids" | "tenants" | "meter">, account: Account) {
+  const newestFirst = services.tenants.projectsOf(account.id).below();
+  return accountOf(services, account, [...newestFirst].toReversed());
 }

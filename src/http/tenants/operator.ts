@@ -1,11 +1,10 @@
 import { Type } from "@sinclair/typebox";
-import { invalid, notFound } from "../../core/errors.ts";
+import { invalid, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import type { Account } from "../../core/model.ts";
 import { PLAN_DEFAULT } from "../../core/plans.ts";
 import {
   accountExample,
-  accountOf,
   accountShape,
   createdAccountExample,
   createdAccountOf,
@@ -13,7 +12,9 @@ import {
   createdProjectExample,
   createdProjectOf,
   createdProjectShape,
+  describe,
   fieldsOf,
+  findAccount,
   modeShape,
 } from "./account-shape.ts";
 import { commitChange } from "../framework/commit.ts";
@@ -37,6 +38,7 @@ const SHARED = { tag: "Operator", access: "operator", budget: "none" } as const;
 
 const nameShape = nameText(limit("nameLengthMax"));
 
+const MOVED = "The account lives in another cell by now, or moves to one.";
 const UNKNOWN_PLAN = { invalid_request: "Fields are wrong, or there is no such plan." };
 
 function createAccount(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
@@ -144,9 +146,9 @@ function changeAccount(services: Needs<"ids" | "tenants" | "meter" | "actors">):
         example: { ...accountExample, plan: "pro" },
       },
     },
-    refuses: UNKNOWN_PLAN,
+    refuses: { ...UNKNOWN_PLAN, conflict: MOVED },
     handle(context) {
-      const { id } = findAccount(services, context.params.id);
+      const { id } = findResident(services, context.params.id);
       if (context.body.plan !== undefined) requirePlan(services, context.body.plan);
       return commitChange(context, {
         write: () => tenants.updateAccount(id, (current) => changed(services, current, context.body)),
@@ -180,8 +182,9 @@ function createProject(services: Needs<"ids" | "tenants">): AnyRoute {
         example: { ...createdProjectExample, name: "Shop" },
       },
     },
+    refuses: { conflict: MOVED },
     handle(context) {
-      const { id } = findAccount(services, context.params.id);
+      const { id } = findResident(services, context.params.id);
       const { name, mode } = context.body;
       return commitChange(context, {
         write: () => tenants.insertProject(id, name, mode),
@@ -207,15 +210,12 @@ function changed(
   return resumes || isOther ? { ...change, openedAt: actors.clock.now() } : change;
 }
 
-/** Throws 404 for an id that is malformed or unknown. */
-function findAccount({ ids, tenants }: Needs<"ids" | "tenants">, id: string): Account {
-  const key = ids.decode("acct", id);
-  const account = key === null ? undefined : tenants.account(key);
-  if (account === undefined) throw notFound("account");
-  return account;
-}
-
-function describe(services: Needs<"ids" | "tenants" | "meter">, account: Account) {
-  const newestFirst = services.tenants.projectsOf(account.id).below();
-  return accountOf(services, account, [...newestFirst].toReversed());
+/** The same; throws 409 where it has moved to another cell. */
+function findResident(services: Needs<"ids" | "tenants">, id: string): Account {
+  const account = findAccount(services, id);
+  const standing = services.tenants.standing(account);
+  if (standing === "moving")
+    throw new Problem("conflict", "The account moves to another cell at the moment.");
+  if (account.movedTo === null) return account;
+  throw new Problem("conflict", `The account lives in cell ${account.movedTo.cell}: ask that one.`);
 }

@@ -183,7 +183,7 @@ function exportUsage(services: Needs<"store" | "ids" | "tenants" | "meter">): An
     tag: "Operator",
     summary: "Export what each account delivered in a month",
     description:
-      "One JSON object a line for each account, oldest first, with the plan that it has now; for billing.",
+      "One JSON object a line for each account that lives in this cell, oldest first, with the plan that it has now; for billing.",
     access: "operator",
     budget: "none",
     query: Type.Object({ month: monthParameter }, { additionalProperties: false }),
@@ -200,6 +200,7 @@ function exportUsage(services: Needs<"store" | "ids" | "tenants" | "meter">): An
       let body = "";
       for (const account of [...services.tenants.accounts()]) {
         if (turns.isOver) await turns.next();
+        if (account.movedTo !== null) continue;
         body += `${JSON.stringify(lineOf(services, account, month))}\n`;
       }
       return { status: 200, body, headers: { "content-type": "application/x-ndjson" } };

@@ -2,7 +2,7 @@ import { eq } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Scope } from "../../core/caller.ts";
 import { limit } from "../../core/limits.ts";
-import type { Account, Project } from "../../core/model.ts";
+import type { Account, MovedTo, Project } from "../../core/model.ts";
 import { type ReadonlyShelf, Shelf, Shelves } from "../../core/structures/shelf.ts";
 import { hashText, makeToken, shownPrefix } from "../../core/tokens.ts";
 import { account, apiKey, project } from "../schema.ts";
@@ -39,7 +39,10 @@ export interface NewAccount {
   test: NewProject;
 }
 
-type AccountFields = Pick<Account, "name" | "plan" | "suspended" | "openedAt">;
+/** Whether an account is served. `moving`: it is on its way to another cell, and nothing is taken. */
+export type Standing = "open" | "suspended" | "moving" | MovedTo;
+
+type AccountFields = Pick<Account, "name" | "plan" | "suspended" | "openedAt" | "movedTo">;
 type NewAccountFields = Pick<Account, "name" | "plan">;
 type ProjectFields = Pick<Project, "name" | "branding" | "portalOrigins" | "unknownEventTypes">;
 
@@ -56,6 +59,10 @@ export class Tenants {
   readonly #keys = new Map<string, ApiKey>();
   readonly #keysOf = new Shelves<number, ApiKey>();
   readonly #used = new Map<ApiKey, number>();
+  /** Accounts of which nothing is sent, as they move to another cell: in memory, as a start ends that. */
+  readonly #held = new Set<number>();
+  /** Those of them of which nothing is taken either. */
+  readonly #closed = new Set<number>();
   readonly #listeners: ((changed: Account) => void)[] = [];
   readonly #saveUse;
   readonly #storedKey;
@@ -124,10 +131,45 @@ export class Tenants {
     this.#listeners.push(listener);
   }
 
-  /** True where nothing of this project is taken or sent, as the operator has suspended its account. */
+  /** True where nothing of this project is sent: its account is suspended, leaves this cell, or has left. */
   isSuspended(projectId: number): boolean {
-    const owner = this.#projects.get(projectId)?.accountId;
-    return owner !== undefined && this.#accounts.get(owner)?.suspended === true;
+    const owner = this.#accounts.get(this.accountIdOf(projectId));
+    if (owner === undefined) return false;
+    return owner.suspended || owner.movedTo !== null || (this.#held.size > 0 && this.#held.has(owner.id));
+  }
+
+  standingOf(projectId: number): Standing {
+    const owner = this.#accounts.get(this.accountIdOf(projectId));
+    return owner === undefined ? "open" : this.standing(owner);
+  }
+
+  standing({ id, suspended, movedTo }: Account): Standing {
+    if (movedTo !== null) return movedTo;
+    if (this.#closed.size > 0 && this.#closed.has(id)) return "moving";
+    return suspended ? "suspended" : "open";
+  }
+
+  /** Nothing of these is sent any more until `release`; false, and nothing is held, where one is already. */
+  hold(accountIds: readonly number[]): boolean {
+    if (accountIds.some((id) => this.#held.has(id))) return false;
+    for (const id of accountIds) this.#held.add(id);
+    return true;
+  }
+
+  /** Nothing of these is taken either, nor written that came before. */
+  close(accountIds: readonly number[]): void {
+    for (const id of accountIds) this.#closed.add(id);
+    this.accessChanges++;
+  }
+
+  /** Ends `hold`: what was held goes on where it still lives here. */
+  release(accountIds: readonly number[]): void {
+    for (const id of accountIds) {
+      this.#held.delete(id);
+      this.#closed.delete(id);
+      const owner = this.#accounts.get(id);
+      if (owner) this.rememberAccount(owner);
+    }
   }
 
   /** See Account. */
@@ -214,7 +256,7 @@ export class Tenants {
   }
 
   #insertAccount(fields: NewAccountFields): Account {
-    const made = { id: this.store.takeKey(), ...fields, suspended: false, openedAt: 0 };
+    const made = { id: this.store.takeKey(), ...fields, suspended: false, openedAt: 0, movedTo: null };
     this.db.insert(account).values(made).run();
     return made;
   }

@@ -22,6 +22,8 @@ export interface Case {
   isShared?: boolean;
   /** True: it is about a consumer's name. */
   needsConsumer?: boolean;
+  /** What the owner is answered here too, where nothing of the suite makes it succeed. */
+  refused?: number;
   /** True: the operator is the owner. */
   isOperators?: boolean;
 }
@@ -87,6 +89,7 @@ function naming(
 const { endpoint, sent, waiting, replay, source, received, eventType, seenType, apiKey, portalLink } = things;
 const shared = { isShared: true };
 const operators = { isOperators: true, status: 401 };
+const asOperator = (one: Case): Case => ({ ...one, ...operators });
 
 const changes = (path: string, json: Body = {}) =>
   on(endpoint, "POST", `/v1/endpoints/:endpoint/${path}`, json);
@@ -399,10 +402,7 @@ export const CASES: Record<string, Case[]> = {
       ...operators,
     },
   ],
-  listAccounts: list("/v1/operator/accounts", things.account, "account").map((one) => ({
-    ...one,
-    ...operators,
-  })),
+  listAccounts: list("/v1/operator/accounts", things.account, "account").map(asOperator),
   getAccount: [on(things.account, "GET", "/v1/operator/accounts/:account", undefined, operators)],
   updateAccount: [
     on(things.account, "PATCH", "/v1/operator/accounts/:account", { suspended: true }, operators),
@@ -418,6 +418,10 @@ export const CASES: Record<string, Case[]> = {
   ],
   createProjectApiKey: [
     on(things.operated, "POST", "/v1/operator/projects/:project/api-keys", { name: "k" }, operators),
+  ],
+  // The service of this suite has no replica: test/http/tenants/moves.test.ts moves accounts.
+  moveAccounts: [
+    on(things.account, "POST", "/v1/operator/moves", things.moveOf, { ...operators, refused: 503 }),
   ],
   getMetrics: [{ ...plain("GET", "/metrics", 401, "sealpost_"), make: things.account, ...operators }],
 };

@@ -93,6 +93,7 @@ class Trial {
   private async succeeds(ids: Ids, mine: Ids): Promise<void> {
     const { one, owner } = this;
     const reply = await bench.ask(owner.client, one.ask(ids, mine, owner));
+    if (one.refused !== undefined) return expect(reply.status).toBe(one.refused);
     expect([reply.status < 300, reply.text]).toEqual([true, reply.text]);
     expect(wordsOf(reply)).toContain(one.shows?.(ids) ?? "");
   }

@@ -185,3 +185,10 @@ export function cursorOf(path: string, make: Make): Make {
 }
 
 export const nothing: Make = async () => ({});
+
+/** Of an account, to another cell. */
+export const moveOf = (ids: Ids) => ({
+  accounts: [ids["account"]],
+  cell: "2B",
+  machines: ["127.0.0.1:9"],
+});

@@ -240,6 +240,7 @@ export const OWN: Readonly<Record<string, Cause>> = {
     things.sent,
     post(({ delivery }) => `/v1/deliveries/${delivery}/cancel`),
   ),
+  "moveAccounts replica_unavailable": asItIs,
   "cancelReplay conflict": asked(
     cancelled,
     post(({ replay }) => `/v1/replays/${replay}/cancel`),

@@ -1,0 +1,97 @@
+import type { Database } from "bun:sqlite";
+import { dirname } from "node:path";
+import { Cipher } from "../core/cipher.ts";
+import type { PastCell } from "../core/ids.ts";
+import type { MovedTo } from "../core/model.ts";
+import { openDatabase, readOnly } from "./database.ts";
+import { forgetInstallation } from "./identity.ts";
+import { Meta } from "./meta.ts";
+import { SCHEMA_VERSION, schemaOf } from "./migrations.ts";
+import { SEALED_TABLES } from "./resources/sealing.ts";
+import { lastKey } from "./store-keys.ts";
+
+/**
+ * How accounts leave a cell: the one they come from marks them in its rows, and the one that takes them
+ * begins with a copy of the whole database. In each of both, the accounts of the other live elsewhere.
+ */
+
+const PAST_CELLS = "past_cells";
+const OWN_CELL = "cell";
+
+/** The cells that this one was a part of, oldest first. */
+export function readPastCells(sqlite: Database): PastCell[] {
+  return JSON.parse(new Meta(sqlite).text(PAST_CELLS) ?? "[]") as PastCell[];
+}
+
+/** Inside a write, with the marks of those that leave: whoever takes them learns whose ids they have. */
+export function nameCell(meta: Meta, cell: string): void {
+  meta.setText(OWN_CELL, cell);
+}
+
+/** What a copy of another cell's database says to whoever waits for accounts. */
+export interface Offer {
+  /** Accounts that have moved to the cell that asks. */
+  accounts: number;
+  /** The version of the schema. */
+  schema: number;
+  /** Ids of the keys by which its secrets are encrypted, which `cipher` lacks. */
+  missingKeys: string[];
+}
+
+/** Reads a copy at `path`, which Litestream may be writing: throws where it is in the middle of that. */
+export function readOffer(path: string, cell: string, cipher: Cipher): Offer {
+  return readOnly(path, (sqlite) => {
+    const schema = schemaOf(sqlite);
+    const accounts = schema < SCHEMA_VERSION ? 0 : countMovedTo(sqlite, cell);
+    return { accounts, schema, missingKeys: keyIdsIn(sqlite).filter((id) => !cipher.has(id)) };
+  });
+}
+
+function countMovedTo(sqlite: Database, cell: string): number {
+  const sql = "SELECT count(*) AS accounts FROM account WHERE moved_to ->> 'cell' = ?";
+  return sqlite.query<{ accounts: number }, [string]>(sql).get(cell)?.accounts ?? 0;
+}
+
+function keyIdsIn(sqlite: Database): string[] {
+  const parts = SEALED_TABLES.map((table) => `SELECT substr(sealed, 1, 4) AS id FROM ${table}`);
+  const rows = sqlite.query<{ id: Uint8Array }, []>(parts.join(" UNION ")).all();
+  return rows.map(({ id }) => Cipher.keyId(id));
+}
+
+/** What became of a copy. */
+export interface Taken {
+  accounts: number;
+  /** The cell that they come from. */
+  from: string;
+}
+
+/**
+ * Makes the copy at `path`, which nobody writes to any more, the database of the cell `cell`: the accounts
+ * that have moved to it live in it, all others in the cell that they come from. An installation of its own,
+ * with new ids behind those that it has. Throws where nothing has moved to it.
+ */
+export function splitOff(path: string, cell: string): Taken {
+  const disk = openDatabase(dirname(path));
+  try {
+    return disk.sqlite.transaction(() => divide(disk.sqlite, cell))();
+  } finally {
+    disk.close();
+  }
+}
+
+function divide(sqlite: Database, cell: string): Taken {
+  const meta = new Meta(sqlite);
+  const from = meta.text(OWN_CELL);
+  const accounts = countMovedTo(sqlite, cell);
+  if (from === null || accounts === 0) throw new Error(`no account has moved to cell ${cell}`);
+  const elsewhere: MovedTo = { cell: from, machines: [], isTaken: true };
+  sqlite.run(
+    `UPDATE account SET moved_to = CASE WHEN moved_to ->> 'cell' = ?1 THEN NULL
+     ELSE json_set(coalesce(moved_to, ?2), '$.isTaken', json('true'), '$.machines', json('[]')) END`,
+    [cell, JSON.stringify(elsewhere)],
+  );
+  const past = [...readPastCells(sqlite), { cell: from, last: lastKey(sqlite) }];
+  meta.setText(PAST_CELLS, JSON.stringify(past));
+  forgetInstallation(sqlite);
+  return { accounts, from };
+}

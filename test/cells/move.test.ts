@@ -1,0 +1,71 @@
+/** Before a move the other cell has to wait, and the accounts have to live in one cell. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { moveAccounts } from "../../src/cells/move.ts";
+import { WAITS_AS } from "../../src/cells/take.ts";
+
+type Answers = Readonly<Record<string, object>>;
+
+const servers: Bun.Server<undefined>[] = [];
+afterAll(() => Promise.all(servers.map((server) => server.stop(true))));
+
+/** A machine that answers these paths, and everything else with 404; answers where it is. */
+function machine(answers: Answers, asked: string[] = []): string {
+  const fetch = (request: Request) => {
+    const { pathname } = new URL(request.url);
+    asked.push(`${request.method} ${pathname}`);
+    const answer = answers[pathname];
+    return answer === undefined ? new Response("{}", { status: 404 }) : Response.json(answer);
+  };
+  const server = Bun.serve({ port: 0, fetch });
+  servers.push(server);
+  return `127.0.0.1:${server.port}`;
+}
+
+const path = (id: string) => `/v1/operator/accounts/${id}`;
+const here = { moved_to: null };
+const waiting = { [WAITS_AS]: "2B", behind_seconds: 0 };
+
+function move(old: Answers, next: Answers, asked: string[] = [], accounts = ["acct_a"]) {
+  const cells = [
+    { cell: "1A", machines: [machine(old, asked)] },
+    { cell: "2B", machines: [machine(next)] },
+  ];
+  return moveAccounts({ cells, token: "t", accounts, to: "2B" });
+}
+
+describe("a move is not begun", () => {
+  test("where the other cell does not wait for accounts, or has no copy", async () => {
+    const asked: string[] = [];
+    const old = { [path("acct_a")]: here };
+    await expect(move(old, { "/readyz": {} }, asked)).rejects.toThrow("No machine of cell 2B waits");
+    await expect(move(old, { "/readyz": { [WAITS_AS]: "3C" } }, asked)).rejects.toThrow(
+      "No machine of cell 2B",
+    );
+    const empty = { "/readyz": { ...waiting, behind_seconds: null } };
+    await expect(move(old, empty, asked)).rejects.toThrow("has no copy yet");
+    expect(asked.filter((one) => one.startsWith("POST"))).toEqual([]);
+  });
+
+  test("of an account that nobody has, or that has left, or of accounts in several cells", async () => {
+    const next = { "/readyz": waiting, [path("acct_b")]: here };
+    await expect(move({}, next)).rejects.toThrow("No cell that answers has the account acct_a");
+    await expect(move({ [path("acct_a")]: { moved_to: "3C" } }, next)).rejects.toThrow(
+      "No cell that answers",
+    );
+    const both = move({ [path("acct_a")]: here }, next, [], ["acct_a", "acct_b"]);
+    await expect(both).rejects.toThrow("live in different cells");
+    await expect(moveAccounts({ cells: [], token: "t", accounts: ["acct_a"], to: "9Z" })).rejects.toThrow(
+      "no cell 9Z",
+    );
+  });
+});
+
+test("it is told how long it took until the other cell answered for them", async () => {
+  const old = { [path("acct_a")]: here, "/v1/operator/moves": {} };
+  const next: Record<string, object> = { "/readyz": waiting };
+  const asked: string[] = [];
+  setTimeout(() => (next[path("acct_a")] = here), 300);
+  const { from, to, seconds } = await move(old, next, asked);
+  expect([from, to, seconds >= 0.2]).toEqual(["1A", "2B", true]);
+  expect(asked).toContain("POST /v1/operator/moves");
+});

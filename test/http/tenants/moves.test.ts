@@ -1,0 +1,60 @@
+/** Accounts leave this cell: what is held meanwhile, and what is refused. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { ENDPOINT_SECRET } from "../../kit/recorder.ts";
+import { OPERATOR_TOKEN } from "../kit.ts";
+import { Leaving } from "./moves-kit.ts";
+
+let it: Leaving;
+beforeEach(async () => {
+  it = await Leaving.start();
+});
+afterEach(() => it[Symbol.asyncDispose]());
+
+describe("a move", () => {
+  test("waits for what is under way, takes what comes meanwhile, and nothing once it is on its way", async () => {
+    const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>();
+    const url = it.api.receiver.at("slow", () => mayAnswer.then(() => new Response("ok")));
+    await it.asOwner("POST", "/v1/endpoints", { url, secret: ENDPOINT_SECRET });
+    await it.asOwner("POST", "/v1/events", { type: "a.b", data: {} });
+    await it.api.receiver.arrived("slow");
+    const moving = it.move();
+    await Bun.sleep(50);
+    expect((await it.asOwner("POST", "/v1/events", { type: "a.b", data: {} })).status).toBe(202);
+    expect((await it.move()).json["code"]).toBe("conflict");
+    answer();
+    await it.api.replica.asked();
+    // In its row, and not in the replica yet.
+    expect((await it.asOwner("GET", "/v1/events")).status).toBe(218);
+    it.api.replica.confirm();
+    const reply = await moving;
+    expect([reply.status, reply.json["data"]]).toMatchObject([200, [{ id: it.id, moved_to: "2B" }]]);
+    // The second one was held back: the other cell sends it.
+    expect(it.api.receiver.requests("slow").length).toBe(1);
+  });
+
+  test("that is said again changes the machines; to a third cell it is refused", async () => {
+    await it.moved();
+    const again = it.move({ machines: ["127.0.0.1:1", it.machine] });
+    await it.api.replica.asked(2);
+    it.api.replica.confirm();
+    expect((await again).status).toBe(200);
+    expect((await it.asOwner("GET", "/v1/events")).status).toBe(218);
+    expect((await it.move({ cell: "3C" })).json["code"]).toBe("conflict");
+    for (const [method, path, body] of [
+      ["PATCH", "", { plan: "free" }],
+      ["POST", "/projects", { name: "x", mode: "live" }],
+    ] as const)
+      expect(
+        (await it.api.call(method, `/v1/operator/accounts/${it.id}${path}`, body, OPERATOR_TOKEN)).status,
+      ).toBe(409);
+  });
+
+  test("is refused to this cell, of an account that is not there, and without a replica", async () => {
+    expect((await it.move({ cell: "00" })).json["errors"]).toMatchObject([{ pointer: "/cell" }]);
+    const strange = it.move({ accounts: [it.id, "acct_nobody"] });
+    expect((await strange).json["errors"]).toMatchObject([{ pointer: "/accounts/1" }]);
+    it.api.replica.problem = "There is none.";
+    expect((await it.move()).json["code"]).toBe("replica_unavailable");
+    expect((await it.asOwner("GET", "/v1/events")).status).toBe(200);
+  });
+});

@@ -1,0 +1,89 @@
+/** A copy of a database becomes that of another cell. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Cipher, keyIdOf } from "../../src/core/cipher.ts";
+import { openData } from "../../src/store/data.ts";
+import { openDatabase } from "../../src/store/database.ts";
+import { readIdentity } from "../../src/store/identity.ts";
+import { nameCell, readOffer, splitOff } from "../../src/store/moving.ts";
+import { storeParts } from "../kit/store-parts.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { plainEndpoint } from "../kit/endpoint.ts";
+
+const KEY = new Uint8Array(32).fill(1);
+const CIPHER = new Cipher([KEY]);
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "sealpost-moving-"));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+const path = () => join(dir, "sealpost.db");
+
+function open(cell: string) {
+  const disk = openDatabase(dir);
+  const parts = storeParts({ now: systemClock.now, sync: disk.sync });
+  return { disk, data: openData(disk.sqlite, parts, { cipher: CIPHER, cell }) };
+}
+
+/** Three accounts of cell 1A, of which one has moved to 2B, and one to 9Z long ago; answers their ids. */
+async function prepare(): Promise<string[]> {
+  const { disk, data } = open("1A");
+  const { store, tenants, meta, ids } = data;
+  const names = ["stays", "moves", "gone"];
+  const made = [];
+  for (const name of names) made.push(await tenants.createAccount({ name, plan: "pro" }));
+  const [, moves, gone] = made.map(({ id }) => id);
+  const project = await tenants.createProject(moves ?? 0, "live", "live");
+  await store.write(() => {
+    nameCell(meta, "1A");
+    data.endpoints.insert({ ...plainEndpoint, projectId: project.id });
+    const to = (cell: string) => () => ({ movedTo: { cell, machines: ["a:1"], isTaken: false } });
+    tenants.updateAccount(moves ?? 0, to("2B"));
+    tenants.updateAccount(gone ?? 0, to("9Z"));
+  });
+  await store.close();
+  disk.close();
+  return made.map(({ id }) => ids.encode("acct", id));
+}
+
+describe("a copy", () => {
+  test("says whether accounts have moved to a cell, and by which keys its secrets open", async () => {
+    await prepare();
+    expect(readOffer(path(), "2B", CIPHER)).toMatchObject({ accounts: 1, missingKeys: [] });
+    const stranger = new Cipher([new Uint8Array(32).fill(2)]);
+    expect(readOffer(path(), "3C", stranger)).toMatchObject({ accounts: 0, missingKeys: [keyIdOf(KEY)] });
+  });
+
+  test("becomes the database of the cell: its accounts live there, all others elsewhere", async () => {
+    const ids = await prepare();
+    const { installation } = readIdentity(dir);
+    expect(splitOff(path(), "2B")).toEqual({ accounts: 1, from: "1A" });
+    const { disk, data } = open("2B");
+    const where = [...data.tenants.accounts()].map(({ name, movedTo }) => [name, movedTo]);
+    expect(where).toEqual([
+      ["stays", { cell: "1A", machines: [], isTaken: true }],
+      ["moves", null],
+      ["gone", { cell: "9Z", machines: [], isTaken: true }],
+    ]);
+    // Ids stay what they are, and new ones are the new cell's.
+    const accounts = [...data.tenants.accounts()].map(({ id }) => id);
+    expect(accounts.map((id) => data.ids.encode("acct", id))).toEqual(ids);
+    expect(ids.map((id) => data.ids.decode("acct", id))).toEqual(accounts);
+    const next = await data.store.write(() => data.store.takeKey());
+    expect(data.ids.encode("evt", next).slice(14, 16)).toBe("2B");
+    expect(data.ids.decode("evt", data.ids.encode("evt", next))).toBe(next);
+    expect(installation).toBe(readIdentity(dir).installation);
+    await data.store.close();
+    disk.close();
+  });
+
+  test("of which nothing has moved becomes nobody's", async () => {
+    await prepare();
+    expect(() => splitOff(path(), "3C")).toThrow("no account has moved to cell 3C");
+    expect(readOffer(path(), "2B", CIPHER).accounts).toBe(1);
+  });
+});
