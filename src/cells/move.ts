@@ -1,14 +1,20 @@
 import { messageOf } from "../core/errors.ts";
 import { StartError } from "../platform/start-error.ts";
 import type { Cell } from "./list.ts";
-import { type Ask, askCell } from "./operator.ts";
+import { askCell } from "./operator.ts";
 import { WAITS_AS } from "./take.ts";
 
-/** Moves accounts from the cell in which they live to one that waits for them. */
+/**
+ * Moves accounts from the cell in which they live to one that waits for them. Said again it goes on where it
+ * was, and tells the old cell the machines of the new one.
+ */
 
 const LOOK_MS = 200;
-const READY_MS_MAX = 60_000;
+const ARRIVAL_MS_MAX = 60_000;
+/** Whether an account lives somewhere, and whether a machine waits, is answered from memory. */
 const ASK_MS = 2000;
+/** Attempts that are under way come to their end first (`moveWaitMs`), and the replica confirms. */
+const MOVE_MS = 90_000;
 
 interface Parts {
   cells: readonly Cell[];
@@ -29,28 +35,34 @@ export interface Moved {
 export async function moveAccounts({ cells, token, accounts, to }: Parts): Promise<Moved> {
   const target = cells.find(({ cell }) => cell === to);
   if (target === undefined) throw new StartError(`The list of cells has no cell ${to}.`);
-  await requireWaiting(target);
-  const from = await findHome(cells, token, accounts);
   const { machines } = target;
+  const isThere = await allLiveIn(target, token, accounts);
+  const installation = isThere ? undefined : await requireWaiting(target);
+  const from = await findOldCell(cells, token, { accounts, to });
   const began = performance.now();
-  const ask: Ask = { method: "POST", path: "/v1/operator/moves", body: { accounts, cell: to, machines } };
-  await askCell(from, token, ask).catch((error: unknown) => {
-    throw new StartError(`Cell ${from.cell} does not let them go: ${messageOf(error)}`);
-  });
-  await untilAtHome(target, token, accounts);
+  try {
+    const body = { accounts, cell: to, machines, installation };
+    await askCell(from, token, { method: "POST", path: "/v1/operator/moves", body, timeoutMs: MOVE_MS });
+  } catch (error) {
+    // It may be the answer alone that was lost, or late.
+    if (!(await haveAllLeft(from, token, { accounts, to })))
+      throw new StartError(`Cell ${from.cell} does not let them go: ${messageOf(error)}`);
+  }
+  await untilAllLiveIn(target, token, accounts);
   return { from: from.cell, to, seconds: Math.round((performance.now() - began) / 100) / 10 };
 }
 
-/** Before anything is moved: whoever takes the accounts has to be there. */
-async function requireWaiting({ cell, machines }: Cell): Promise<void> {
+/** Before anything is moved: whoever takes the accounts has to be there. Answers whose copy it has. */
+async function requireWaiting({ cell, machines }: Cell): Promise<string> {
   const said = await Promise.all(machines.map(readyzOf));
   const waiting = said.find((one) => one?.[WAITS_AS] === cell) ?? null;
   if (waiting === null)
     throw new StartError(
       `No machine of cell ${cell} waits for accounts: start sealpost cells take --from URL there, on an empty data directory.`,
     );
-  if (waiting["behind_seconds"] === null)
-    throw new StartError(`The machine of cell ${cell} has no copy yet: try again in a moment.`);
+  const { installation } = waiting;
+  if (typeof installation === "string") return installation;
+  throw new StartError(`The machine of cell ${cell} has no copy yet: try again in a moment.`);
 }
 
 async function readyzOf(machine: string): Promise<Record<string, unknown> | null> {
@@ -63,36 +75,58 @@ async function readyzOf(machine: string): Promise<Record<string, unknown> | null
   }
 }
 
-/** The cell in which all of them live. */
-async function findHome(cells: readonly Cell[], token: string, accounts: readonly string[]): Promise<Cell> {
-  const homes = await Promise.all(accounts.map((id) => homeOf(cells, token, id)));
-  const [first] = homes;
-  if (first === undefined || homes.some((home) => home !== first))
+interface Leaving {
+  accounts: readonly string[];
+  to: string;
+}
+
+/** The cell in which all of them live, or from which they have left for `to`. */
+async function findOldCell(cells: readonly Cell[], token: string, leaving: Leaving): Promise<Cell> {
+  const found = await Promise.all(leaving.accounts.map((id) => oldCellOf(cells, token, { id, ...leaving })));
+  const [first] = found;
+  if (first === undefined || found.some((cell) => cell !== first))
     throw new StartError("The accounts live in different cells: move those of each cell by themselves.");
   return first;
 }
 
-async function homeOf(cells: readonly Cell[], token: string, id: string): Promise<Cell> {
-  const asked = await Promise.all(cells.map((cell) => livesIn(cell, token, id)));
-  const home = cells.find((_, at) => asked[at]);
-  if (home === undefined) throw new StartError(`No cell that answers has the account ${id}.`);
-  return home;
+async function oldCellOf(
+  cells: readonly Cell[],
+  token: string,
+  { id, to }: { id: string; to: string },
+): Promise<Cell> {
+  const others = cells.filter(({ cell }) => cell !== to);
+  const homes = await Promise.all(others.map((cell) => homeOf(cell, token, id)));
+  const at = homes.indexOf("here");
+  const old = others[at < 0 ? homes.indexOf(to) : at];
+  if (old === undefined) throw new StartError(`No cell that answers has the account ${id}.`);
+  return old;
 }
 
-async function livesIn(cell: Cell, token: string, id: string): Promise<boolean> {
+/** Where an account lives, as a cell says: `here`, or another cell; null where it does not say. */
+async function homeOf(cell: Cell, token: string, id: string): Promise<string | null> {
   try {
-    const text = await askCell(cell, token, { path: `/v1/operator/accounts/${encodeURIComponent(id)}` });
-    return (JSON.parse(text) as { moved_to: string | null }).moved_to === null;
+    const path = `/v1/operator/accounts/${encodeURIComponent(id)}`;
+    const text = await askCell(cell, token, { path, timeoutMs: ASK_MS });
+    return (JSON.parse(text) as { moved_to: string | null }).moved_to ?? "here";
   } catch {
-    return false;
+    return null;
   }
 }
 
-async function untilAtHome(target: Cell, token: string, accounts: readonly string[]): Promise<void> {
-  const until = performance.now() + READY_MS_MAX;
+async function haveAllLeft(from: Cell, token: string, { accounts, to }: Leaving): Promise<boolean> {
+  const homes = await Promise.all(accounts.map((id) => homeOf(from, token, id)));
+  return homes.every((home) => home === to);
+}
+
+async function allLiveIn(cell: Cell, token: string, accounts: readonly string[]): Promise<boolean> {
+  const homes = await Promise.all(accounts.map((id) => homeOf(cell, token, id)));
+  return homes.every((home) => home === "here");
+}
+
+async function untilAllLiveIn(target: Cell, token: string, accounts: readonly string[]): Promise<void> {
+  const until = performance.now() + ARRIVAL_MS_MAX;
   while (performance.now() < until) {
-    const there = await Promise.all(accounts.map((id) => livesIn(target, token, id)));
-    if (there.every(Boolean)) return;
+    if (await allLiveIn(target, token, accounts)) return;
     await Bun.sleep(LOOK_MS);
   }
   throw new StartError(

@@ -3,8 +3,7 @@ import type { Cell } from "./list.ts";
 
 /** What is asked of cells directly, with the operator's token, and of all of them at once. */
 
-/** A move waits for attempts that are under way. */
-const ASK_MS = 90_000;
+const ASK_MS = 30_000;
 
 /** What a cell answered, or why there is nothing. */
 export type Told<T> = { cell: string; value: T } | { cell: string; problem: string };
@@ -35,6 +34,7 @@ export interface Ask {
   method?: "GET" | "POST";
   path: string;
   body?: object;
+  timeoutMs?: number;
 }
 
 /**
@@ -44,7 +44,7 @@ export interface Ask {
 export async function askCell(
   { machines }: Pick<Cell, "machines">,
   token: string,
-  { method = "GET", path, body }: Ask,
+  { method = "GET", path, body, timeoutMs = ASK_MS }: Ask,
 ): Promise<string> {
   let problem = "";
   for (const machine of machines) {
@@ -54,7 +54,7 @@ export async function askCell(
         method,
         headers: { authorization: `Bearer ${token}`, ...(body && { "content-type": "application/json" }) },
         ...(body && { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(ASK_MS),
+        signal: AbortSignal.timeout(timeoutMs),
         redirect: "error",
         proxy: false,
       });

@@ -1,8 +1,9 @@
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
-import { findSource, requireLitestream } from "../backup/source.ts";
+import { findSource, requireLitestream, type Source } from "../backup/source.ts";
 import type { Config } from "../config.ts";
 import { Cipher } from "../core/cipher.ts";
+import { findPlan } from "../core/plans.ts";
 import type { Logger } from "../platform/log.ts";
 import { SettingsError, StartError } from "../platform/start-error.ts";
 import type { LitestreamCommand } from "../replica/litestream-command.ts";
@@ -10,7 +11,7 @@ import { hasDatabase, lockDirectory } from "../store/database.ts";
 import { SCHEMA_VERSION } from "../store/migrations.ts";
 import { type Offer, readOffer, splitOff } from "../store/moving.ts";
 import { Follower } from "../standby/follower.ts";
-import { openWaitingRoom } from "../standby/waiting-room.ts";
+import { openWaitingRoom, type Waiting } from "../standby/waiting-room.ts";
 
 /**
  * A new cell begins with accounts of another one: it follows that cell's replica, and once accounts there
@@ -48,31 +49,17 @@ export async function takeAccounts(config: Config, { env, logger, from }: TakePa
       "SEALPOST_SECRET_KEY must be that of the cell that the accounts come from, for example SEALPOST_SECRET_KEY=$(cat secret.key)",
     ]);
   const litestream = requireLitestream();
+  await requireNoReplica(env, litestream);
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const lock = lockDirectory(dir);
   const follower = new Follower(litestream, dir, logger.log);
   process.on("exit", () => follower.kill());
   follower.clear();
-  const leave = openWaitingRoom(
-    config,
-    () => ({ transactions: 0, seconds: follower.position > 0 ? 0 : null }),
-    {
-      sentence: `This machine waits to take accounts as cell ${config.cell}.`,
-      members: { [WAITS_AS]: config.cell },
-    },
-  );
+  const taker = new Taker(config, new Cipher(config.secretKeys), { follower, env, logger, from, litestream });
+  const leave = openWaitingRoom(config, () => taker.describe());
   try {
     logger.log("info", "waiting for accounts", { cell: config.cell });
-    const url = await untilOffered(follower, new Cipher(config.secretKeys), {
-      config,
-      env,
-      from,
-      logger,
-      litestream,
-    });
-    await follower.catchUp(url);
-    const { path } = follower;
-    if (path === null) throw new Error("the copy is gone");
+    const path = await taker.untilTaken();
     const taken = splitOff(path, config.cell);
     follower.install();
     logger.log("info", "this cell has its accounts", { ...taken });
@@ -83,56 +70,110 @@ export async function takeAccounts(config: Config, { env, logger, from }: TakePa
   }
 }
 
-interface Offered {
-  config: Config;
-  env: Env;
-  from: string;
-  logger: Logger;
+/** Whoever has lost the disk of a cell that was made already restores that, in place of beginning anew. */
+async function requireNoReplica(env: Env, litestream: LitestreamCommand): Promise<void> {
+  if ((env["LITESTREAM_REPLICA_URL"] ?? "") === "") return;
+  const { url } = await findSource(env, litestream, null);
+  if (await litestream.holdsAny(url))
+    throw new SettingsError([
+      "LITESTREAM_REPLICA_URL holds a replica: restore it by sealpost restore, or name an empty path",
+    ]);
+}
+
+interface TakerParts extends TakeParts {
+  follower: Follower;
   litestream: LitestreamCommand;
 }
 
-/** Follows until accounts have moved to this cell; answers the replica that says so. */
-async function untilOffered(
-  follower: Follower,
-  cipher: Cipher,
-  { config, env, from, logger, litestream }: Offered,
-): Promise<string> {
-  let url = from;
-  const findNewest = async () => {
+/** Follows another cell's replica until accounts there have moved to this one. */
+class Taker {
+  /** What the copy said when it was last looked at. */
+  #offer: Offer | null = null;
+  #url: string | null = null;
+
+  constructor(
+    private readonly config: Config,
+    private readonly cipher: Cipher,
+    private readonly parts: TakerParts,
+  ) {}
+
+  /** For whoever asks meanwhile. */
+  describe(): Waiting {
+    const { cell } = this.config;
+    const copy = this.#offer ? "It has a copy of the other cell" : "It has no copy of the other cell yet";
+    return {
+      sentence: `This machine waits to take accounts as cell ${cell}. ${copy}.`,
+      members: { [WAITS_AS]: cell, installation: this.#offer?.installation ?? null },
+    };
+  }
+
+  /** Resolves with the copy that has them, which nobody writes to any more. */
+  async untilTaken(): Promise<string> {
+    const { follower } = this.parts;
+    for (;;) {
+      const url = await this.#untilOffered();
+      await follower.catchUp(url);
+      const { path } = follower;
+      if (path !== null && (await this.#isStillNewest(url))) return path;
+      await follower.end();
+      this.#offer = null;
+    }
+  }
+
+  /** Answers the replica whose copy says so. */
+  async #untilOffered(): Promise<string> {
+    for (let foundAt = Number.NEGATIVE_INFINITY; ; await Bun.sleep(LOOK_MS)) {
+      if (performance.now() - foundAt >= FIND_MS) {
+        this.#url = (await this.#find())?.url ?? this.#url;
+        foundAt = performance.now();
+      }
+      if (this.#url === null) continue;
+      await this.parts.follower.follow(this.#url);
+      this.#offer = this.#look() ?? this.#offer;
+      if (this.#offer === null) continue;
+      requireUsable(this.#offer, this.config);
+      if (this.#offer.accounts > 0) return this.#url;
+    }
+  }
+
+  /**
+   * Of a pair, another machine may have taken over without the row that says so, whose upload came too late:
+   * then that machine still owns the accounts. One that takes over after this look has the row.
+   */
+  async #isStillNewest(url: string): Promise<boolean> {
+    for (;;) {
+      const source = await this.#find();
+      if (source !== null) return source.isSettled && source.url === url;
+      await Bun.sleep(LOOK_MS);
+    }
+  }
+
+  /** Null where it cannot be read at the moment. */
+  async #find(): Promise<Source | null> {
+    const { env, from, litestream, logger } = this.parts;
     try {
-      return (await findSource({ ...env, LITESTREAM_REPLICA_URL: from }, litestream, null)).url;
+      return await findSource({ ...env, LITESTREAM_REPLICA_URL: from }, litestream, null);
     } catch (error) {
       if (!(error instanceof StartError)) throw error;
       logger.log("warn", "the other cell's replica cannot be read now", { error: error.message });
-      return url;
+      return null;
     }
-  };
-  for (let foundAt = Number.NEGATIVE_INFINITY; ; await Bun.sleep(LOOK_MS)) {
-    if (performance.now() - foundAt >= FIND_MS) {
-      url = await findNewest();
-      foundAt = performance.now();
-    }
-    await follower.follow(url);
-    const offer = look(follower, config.cell, cipher);
-    if (offer === null) continue;
-    requireUsable(offer);
-    if (offer.accounts > 0) return url;
   }
-}
 
-/** Null where there is no copy, or Litestream is in the middle of writing to it. */
-function look({ path, position }: Follower, cell: string, cipher: Cipher): Offer | null {
-  if (path === null || position === 0) return null;
-  try {
-    return readOffer(path, cell, cipher);
-  } catch (error) {
-    if (error instanceof SettingsError) throw error;
-    return null;
+  /** Null where there is no copy, or Litestream is in the middle of writing to it. */
+  #look(): Offer | null {
+    const { path, position } = this.parts.follower;
+    if (path === null || position === 0) return null;
+    try {
+      return readOffer(path, this.config.cell, this.cipher);
+    } catch {
+      return null;
+    }
   }
 }
 
 /** Before anything moves. */
-function requireUsable({ schema, missingKeys }: Offer): void {
+function requireUsable({ schema, missingKeys, plans, arrived }: Offer, config: Config): void {
   const problems: string[] = [];
   if (missingKeys.length > 0)
     problems.push(
@@ -141,6 +182,13 @@ function requireUsable({ schema, missingKeys }: Offer): void {
   if (schema !== SCHEMA_VERSION)
     problems.push(
       `The other cell has schema ${schema} and this version ${SCHEMA_VERSION}: run the same version in both`,
+    );
+  const lost = plans.filter((plan) => findPlan(config.plans, plan) === undefined);
+  if (lost.length > 0)
+    problems.push(`SEALPOST_PLANS lacks ${lost.join(", ")}, on which accounts of the other cell are`);
+  if (arrived > 0)
+    problems.push(
+      `Accounts have been in cell ${config.cell} already: restore its own replica, as the other cell has let go of them`,
     );
   if (problems.length > 0) throw new SettingsError(problems);
 }

@@ -133,3 +133,9 @@ export function notFound(noun: string): Problem {
 export function unavailable(detail: string, retryAfterSeconds = 5): Problem {
   return new Problem("unavailable", detail, { headers: { "retry-after": String(retryAfterSeconds) } });
 }
+
+/** What a caller learns of an error that nobody expected: nothing but the request id. */
+export const INTERNAL = new Problem(
+  "internal",
+  "The request failed for a reason that is ours. Quote the request id when you ask about it.",
+);

@@ -165,12 +165,12 @@ function checkOf(words: Words): number {
   return (words[0] ^ words[1] ^ (words[0] >>> 13) ^ (words[1] >>> 7)) & 0x3f;
 }
 
-/** A cell of which this one was a part, and whose ids it has kept. */
-export interface PastCell {
+/** A cell from a copy of which this one began, and whose ids it has kept. */
+export interface EarlierCell {
   /** Its two characters. */
   cell: string;
-  /** The last key that it gave out before this one left it. */
-  last: number;
+  /** The last key in that copy. */
+  lastKey: number;
 }
 
 export class IdCodec {
@@ -179,20 +179,27 @@ export class IdCodec {
 
   /**
    * `cell`: two base32 characters; `secret`: 16 bytes that live in the database, so that a restored one keeps
-   * its ids; `past`: oldest first.
+   * its ids; `earlier`: oldest first.
    */
   constructor(
     readonly cell: string,
     secret: Uint8Array,
-    private readonly past: readonly PastCell[] = [],
+    private readonly earlier: readonly EarlierCell[] = [],
   ) {
     this.#keys = speckKeys(secret);
   }
 
   /** Which cell has given out a key. */
   #cellOf(key: number): string {
-    const { past } = this;
-    return past.length === 0 ? this.cell : (past.find(({ last }) => key <= last)?.cell ?? this.cell);
+    const { earlier } = this;
+    return earlier.length === 0
+      ? this.cell
+      : (earlier.find(({ lastKey }) => key <= lastKey)?.cell ?? this.cell);
+  }
+
+  /** True of a cell from a copy of which this one began. */
+  hasBeen(cell: string): boolean {
+    return this.earlier.some((one) => one.cell === cell);
   }
 
   encode(kind: IdKind, key: number): string {

@@ -835,6 +835,16 @@ export const LIMITS = {
     unit: "count",
     why: "Accounts that move to another cell by one call, and so together.",
   },
+  passedOnMax: {
+    value: 128,
+    unit: "count",
+    why: "Requests of accounts that have moved, passed on to their cells at once. Bun has 256 for all that the process asks of others, and the replica has to be reached among them.",
+  },
+  passedOnOfCellMax: {
+    value: 96,
+    unit: "count",
+    why: "Those to one cell, so that one that hangs leaves room for the others.",
+  },
   moveWaitMs: {
     value: 60_000,
     unit: "ms",

@@ -105,7 +105,7 @@ export interface MovedTo {
   /** `host:port` of its machines; none where nobody comes here for the account. */
   machines: readonly string[];
   /** That cell answers for it: what is left of it here may go. */
-  isTaken: boolean;
+  hasArrived: boolean;
 }
 
 export interface Project {

@@ -328,7 +328,7 @@ export class Actors {
 
   /** True where an attempt of one of these accounts is under way, or on its way to the disk. */
   isBusy(accountIds: readonly number[]): boolean {
-    return accountIds.some((id) => this.#slots.isTakenBy(id));
+    return accountIds.some((id) => this.#slots.hasAttemptOf(id));
   }
 
   /** Deliveries that the endpoint's actor has in memory; none of a polled one. */

@@ -55,8 +55,10 @@ export class Retries {
 
   #start(id: number): RetryRefusal | null {
     const delivery = this.data.deliveries.get(id);
+    const { tenants } = this.data;
     // The caller's key is refused; this one was asked for before, and waits as all deliveries do.
-    if (delivery && this.data.tenants.isSuspended(delivery.projectId)) return "full";
+    if (delivery && tenants.isSuspended(delivery.projectId))
+      return tenants.hasArrivedElsewhere(delivery.projectId) ? "closed" : "full";
     const giveBack =
       delivery && Retries.needsPlace(delivery) ? this.data.meter.lend(delivery.projectId) : () => {};
     const attempt = this.actors.attemptNow(id, "manual");

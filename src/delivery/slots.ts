@@ -93,7 +93,7 @@ export class Slots {
     return free > LAST && taken < free * (own === 0 ? FREE_FOR_FIRST : FREE_FOR_MORE);
   }
 
-  isTakenBy(accountId: number): boolean {
+  hasAttemptOf(accountId: number): boolean {
     return (this.#takenBy.get(accountId)?.attempts ?? 0) > 0;
   }
 

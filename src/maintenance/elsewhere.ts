@@ -23,23 +23,33 @@ export class Elsewhere {
 
   /** Answers how many endpoints were deleted. */
   async run(control: JobControl): Promise<number> {
-    const { tenants, ids } = this.parts.data;
+    const { tenants } = this.parts.data;
+    const answers = new Map<string, boolean>();
     let deleted = 0;
     for (const account of [...tenants.accounts()]) {
       const { id, movedTo } = account;
       if (movedTo === null || control.isStopping()) continue;
-      const isTaken = movedTo.isTaken || (await this.parts.isAtHome(movedTo, ids.encode("acct", id)));
-      if (!isTaken) continue;
-      if (!movedTo.isTaken) await this.#note(account);
+      if (!(movedTo.hasArrived || (await this.#answersFor(account, movedTo, answers)))) continue;
+      if (!movedTo.hasArrived) await this.#note(account);
       deleted += await this.#deleteEndpoints(id, control);
     }
     return deleted;
   }
 
+  /** A cell that does not answer for one account is asked for no other in this run. */
+  async #answersFor({ id }: Account, to: MovedTo, answers: Map<string, boolean>): Promise<boolean> {
+    if (answers.get(to.cell) === false) return false;
+    const answer = await this.parts.isAtHome(to, this.parts.data.ids.encode("acct", id));
+    answers.set(to.cell, answer);
+    return answer;
+  }
+
   async #note({ id }: Account): Promise<void> {
     const { store, tenants } = this.parts.data;
     const { made } = await store.write(() =>
-      tenants.updateAccount(id, ({ movedTo }) => (movedTo ? { movedTo: { ...movedTo, isTaken: true } } : {})),
+      tenants.updateAccount(id, ({ movedTo }) =>
+        movedTo ? { movedTo: { ...movedTo, hasArrived: true } } : {},
+      ),
     );
     tenants.rememberAccount(made);
   }
@@ -65,21 +75,29 @@ export class Elsewhere {
   }
 }
 
-/** Asks the machines of a cell, as its operator, whether an account lives there. */
+/**
+ * Asks the machines of a cell, as its operator, whether one of them answers for an account, and has uploaded
+ * what it has: before, a lost disk there would leave what is here alone.
+ */
 export async function isAtHome(
   { machines }: MovedTo,
   accountId: string,
   operatorToken: string | null,
 ): Promise<boolean> {
   const asked = machines.map(async (machine) => {
-    const answer = await fetch(`http://${machine}/v1/operator/accounts/${accountId}`, {
-      headers: { authorization: `Bearer ${operatorToken ?? ""}` },
-      signal: AbortSignal.timeout(ASK_MS),
-      redirect: "error",
-      proxy: false,
-    });
-    const { moved_to: movedTo } = (await answer.json()) as { moved_to?: string | null };
-    return answer.ok && movedTo === null;
+    const ask = (path: string) =>
+      fetch(`http://${machine}${path}`, {
+        headers: { authorization: `Bearer ${operatorToken ?? ""}` },
+        signal: AbortSignal.timeout(ASK_MS),
+        redirect: "error",
+        proxy: false,
+      });
+    const [account, metrics] = await Promise.all([
+      ask(`/v1/operator/accounts/${accountId}`),
+      ask("/metrics"),
+    ]);
+    const uploads = /^sealpost_replica_uploads(?:_total)? (\d+)/m.exec(await metrics.text())?.[1] ?? "0";
+    return account.ok && Number(uploads) > 0;
   });
   const answers = await Promise.allSettled(asked);
   return answers.some((answer) => answer.status === "fulfilled" && answer.value);

@@ -1,6 +1,6 @@
 import { firstKeyAt } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
-import type { Account, Endpoint, Project } from "../core/model.ts";
+import type { Endpoint, Project } from "../core/model.ts";
 import type { Plan } from "../core/plans.ts";
 import type { Actors } from "../delivery/actors.ts";
 import type { JobControl } from "../platform/job-control.ts";
@@ -99,12 +99,15 @@ export class Retention {
   async sweep(control: JobControl): Promise<number> {
     const { orphans, tenants } = this.parts.data;
     const keptSince = (projectId: number) => this.#keptSince(tenants.project(projectId));
+    // By the rows of its endpoints it is known where a poller belongs whose account has moved.
+    const rowsKeptSince = (projectId: number) =>
+      tenants.hasArrivedElsewhere(projectId) ? 0 : keptSince(projectId);
     const walks: ((after: number) => Walked)[] = [
       ...(this.#isThrough ? [(after: number) => orphans.heads(after, this.#keptByAny())] : []),
       () => orphans.erasures(),
       (after) => orphans.replays(after, keptSince),
       (after) => orphans.projects(after, keptSince),
-      (after) => orphans.endpoints(after, keptSince),
+      (after) => orphans.endpoints(after, rowsKeptSince),
       (after) => orphans.sources(after, keptSince),
       (after) => orphans.names(after),
     ];
@@ -137,13 +140,10 @@ export class Retention {
     return rows;
   }
 
-  #accountOf(project: Project | undefined): Account | undefined {
-    return project && this.parts.data.tenants.account(project.accountId);
-  }
-
   #planOf(project: Project | undefined): Plan | undefined {
-    const account = this.#accountOf(project);
-    return account && this.parts.data.meter.planOf(account);
+    const { meter, tenants } = this.parts.data;
+    const account = project && tenants.account(project.accountId);
+    return account && meter.planOf(account);
   }
 
   /**
@@ -152,7 +152,8 @@ export class Retention {
    */
   #keptSince(project: Project | undefined): number {
     const plan = this.#planOf(project);
-    const days = this.#accountOf(project)?.movedTo?.isTaken ? 0 : plan?.retentionDays;
+    const hasLeft = project !== undefined && this.parts.data.tenants.hasArrivedElsewhere(project.id);
+    const days = hasLeft ? 0 : plan?.retentionDays;
     return days === undefined ? 0 : this.parts.data.store.now() - days * DAY_MS;
   }
 

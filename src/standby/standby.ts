@@ -29,7 +29,7 @@ import { SCHEMA_VERSION } from "../store/migrations.ts";
 import { VERSION } from "../transport/user-agent.ts";
 import { Directory } from "./directory.ts";
 import { Follower } from "./follower.ts";
-import { type Behind, openWaitingRoom } from "./waiting-room.ts";
+import { openWaitingRoom, type Waiting } from "./waiting-room.ts";
 
 const LOOK_MS = 500;
 /** After a failure. */
@@ -230,7 +230,7 @@ export class Standby {
 
   /** Answers whoever asks, until this machine is the primary. */
   #wait(): void {
-    this.#leave ??= openWaitingRoom(this.config, () => this.#behind());
+    this.#leave ??= openWaitingRoom(this.config, () => this.#waiting());
   }
 
   async #follow(): Promise<void> {
@@ -252,10 +252,19 @@ export class Standby {
     else this.#levelAt ??= performance.now();
   }
 
-  #behind(): Behind {
+  /** How far the copy is behind; in seconds: since it was last as far as the primary said. */
+  #waiting(): Waiting {
     const { lease } = this.#seen ?? {};
     const transactions = Math.max(0, (lease?.txid ?? 0) - this.#follower.position);
-    return { transactions, seconds: this.#behindSeconds };
+    const seconds = this.#behindSeconds;
+    const copy =
+      seconds === null
+        ? "It has no copy yet"
+        : `Its copy is ${transactions} transactions and ${seconds} s behind`;
+    return {
+      sentence: `This machine is a standby. ${copy}.`,
+      members: { behind_transactions: transactions, behind_seconds: seconds },
+    };
   }
 
   get #behindSeconds(): number | null {

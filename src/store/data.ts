@@ -22,7 +22,7 @@ import { KeptAnswers } from "./kept-answers.ts";
 import { Logos } from "./resources/logos.ts";
 import { Meter } from "./counts/meter.ts";
 import { Meta } from "./meta.ts";
-import { readPastCells } from "./moving.ts";
+import { readEarlierCells } from "./moving.ts";
 import { Notes } from "./log/notes.ts";
 import { Orphans } from "./cleanup/orphans.ts";
 import { PortalLinks } from "./resources/portal-links.ts";
@@ -115,7 +115,7 @@ export function openData(
   const leaving = { index, deliveries, endpoints, fanouts, waitingEvents };
   return {
     store,
-    ids: new IdCodec(cell, meta.secret("id_permutation", 16), readPastCells(sqlite)),
+    ids: new IdCodec(cell, meta.secret("id_permutation", 16), readEarlierCells(sqlite)),
     meta,
     tenants,
     health: new EndpointHealth(store),

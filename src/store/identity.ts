@@ -43,6 +43,11 @@ function writeRow(sqlite: Database, identity: Installation): void {
   sqlite.query("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)").run(ROW, value);
 }
 
+/** Null where none has started on it. */
+export function installationOf(sqlite: Database): string | null {
+  return readRow(sqlite).installation;
+}
+
 /** The next start makes another installation of the database. */
 export function forgetInstallation(sqlite: Database): void {
   sqlite.query("DELETE FROM meta WHERE name = ?").run(ROW);

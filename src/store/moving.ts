@@ -1,10 +1,10 @@
 import type { Database } from "bun:sqlite";
 import { dirname } from "node:path";
 import { Cipher } from "../core/cipher.ts";
-import type { PastCell } from "../core/ids.ts";
+import type { EarlierCell } from "../core/ids.ts";
 import type { MovedTo } from "../core/model.ts";
 import { openDatabase, readOnly } from "./database.ts";
-import { forgetInstallation } from "./identity.ts";
+import { forgetInstallation, installationOf } from "./identity.ts";
 import { Meta } from "./meta.ts";
 import { SCHEMA_VERSION, schemaOf } from "./migrations.ts";
 import { SEALED_TABLES } from "./resources/sealing.ts";
@@ -12,15 +12,16 @@ import { lastKey } from "./store-keys.ts";
 
 /**
  * How accounts leave a cell: the one they come from marks them in its rows, and the one that takes them
- * begins with a copy of the whole database. In each of both, the accounts of the other live elsewhere.
+ * begins with a copy of the whole database. Afterwards both databases hold all the accounts, and
+ * `moved_to` says which ones live in the other cell.
  */
 
 const PAST_CELLS = "past_cells";
 const OWN_CELL = "cell";
 
-/** The cells that this one was a part of, oldest first. */
-export function readPastCells(sqlite: Database): PastCell[] {
-  return JSON.parse(new Meta(sqlite).text(PAST_CELLS) ?? "[]") as PastCell[];
+/** The cells from whose copies this one began, oldest first. */
+export function readEarlierCells(sqlite: Database): EarlierCell[] {
+  return JSON.parse(new Meta(sqlite).text(PAST_CELLS) ?? "[]") as EarlierCell[];
 }
 
 /** Inside a write, with the marks of those that leave: whoever takes them learns whose ids they have. */
@@ -30,8 +31,14 @@ export function nameCell(meta: Meta, cell: string): void {
 
 /** What a copy of another cell's database says to whoever waits for accounts. */
 export interface Offer {
+  /** Whose copy it is. */
+  installation: string | null;
   /** Accounts that have moved to the cell that asks. */
   accounts: number;
+  /** Those of them for which it has answered once: what is here is no longer all that they have. */
+  arrived: number;
+  /** Plans that its accounts are on. */
+  plans: string[];
   /** The version of the schema. */
   schema: number;
   /** Ids of the keys by which its secrets are encrypted, which `cipher` lacks. */
@@ -42,13 +49,28 @@ export interface Offer {
 export function readOffer(path: string, cell: string, cipher: Cipher): Offer {
   return readOnly(path, (sqlite) => {
     const schema = schemaOf(sqlite);
-    const accounts = schema < SCHEMA_VERSION ? 0 : countMovedTo(sqlite, cell);
-    return { accounts, schema, missingKeys: keyIdsIn(sqlite).filter((id) => !cipher.has(id)) };
+    const isOlder = schema < SCHEMA_VERSION;
+    return {
+      installation: installationOf(sqlite),
+      accounts: isOlder ? 0 : countMovedTo(sqlite, cell),
+      arrived: isOlder ? 0 : countMovedTo(sqlite, cell, "AND moved_to ->> 'hasArrived'"),
+      plans: isOlder ? [] : plansIn(sqlite),
+      schema,
+      missingKeys: keyIdsIn(sqlite).filter((id) => !cipher.has(id)),
+    };
   });
 }
 
-function countMovedTo(sqlite: Database, cell: string): number {
-  const sql = "SELECT count(*) AS accounts FROM account WHERE moved_to ->> 'cell' = ?";
+function plansIn(sqlite: Database): string[] {
+  const sql = "SELECT DISTINCT plan FROM account WHERE moved_to IS NULL OR NOT moved_to ->> 'hasArrived'";
+  return sqlite
+    .query<{ plan: string }, []>(sql)
+    .all()
+    .map(({ plan }) => plan);
+}
+
+function countMovedTo(sqlite: Database, cell: string, more = ""): number {
+  const sql = `SELECT count(*) AS accounts FROM account WHERE moved_to ->> 'cell' = ? ${more}`;
   return sqlite.query<{ accounts: number }, [string]>(sql).get(cell)?.accounts ?? 0;
 }
 
@@ -84,13 +106,13 @@ function divide(sqlite: Database, cell: string): Taken {
   const from = meta.text(OWN_CELL);
   const accounts = countMovedTo(sqlite, cell);
   if (from === null || accounts === 0) throw new Error(`no account has moved to cell ${cell}`);
-  const elsewhere: MovedTo = { cell: from, machines: [], isTaken: true };
+  const elsewhere: MovedTo = { cell: from, machines: [], hasArrived: true };
   sqlite.run(
     `UPDATE account SET moved_to = CASE WHEN moved_to ->> 'cell' = ?1 THEN NULL
-     ELSE json_set(coalesce(moved_to, ?2), '$.isTaken', json('true'), '$.machines', json('[]')) END`,
+     ELSE json_set(coalesce(moved_to, ?2), '$.hasArrived', json('true'), '$.machines', json('[]')) END`,
     [cell, JSON.stringify(elsewhere)],
   );
-  const past = [...readPastCells(sqlite), { cell: from, last: lastKey(sqlite) }];
+  const past = [...readEarlierCells(sqlite), { cell: from, lastKey: lastKey(sqlite) }];
   meta.setText(PAST_CELLS, JSON.stringify(past));
   forgetInstallation(sqlite);
   return { accounts, from };

@@ -112,7 +112,11 @@ export async function callServer(
 }
 
 /** Publishes so many events of some 1 KiB by batches, with the numbers by which the receiver tells them. */
-export async function publishBatches(server: Server, type: string, count: number): Promise<void> {
+export async function publishBatches(
+  server: Pick<Server, "port" | "apiKey">,
+  type: string,
+  count: number,
+): Promise<void> {
   const padding = "x".repeat(920);
   let published = 0;
   const publishAll = async () => {

@@ -23,7 +23,7 @@ function machine(answers: Answers, asked: string[] = []): string {
 
 const path = (id: string) => `/v1/operator/accounts/${id}`;
 const here = { moved_to: null };
-const waiting = { [WAITS_AS]: "2B", behind_seconds: 0 };
+const waiting = { [WAITS_AS]: "2B", installation: "i" };
 
 function move(old: Answers, next: Answers, asked: string[] = [], accounts = ["acct_a"]) {
   const cells = [
@@ -41,7 +41,7 @@ describe("a move is not begun", () => {
     await expect(move(old, { "/readyz": { [WAITS_AS]: "3C" } }, asked)).rejects.toThrow(
       "No machine of cell 2B",
     );
-    const empty = { "/readyz": { ...waiting, behind_seconds: null } };
+    const empty = { "/readyz": { ...waiting, installation: null } };
     await expect(move(old, empty, asked)).rejects.toThrow("has no copy yet");
     expect(asked.filter((one) => one.startsWith("POST"))).toEqual([]);
   });
@@ -52,7 +52,13 @@ describe("a move is not begun", () => {
     await expect(move({ [path("acct_a")]: { moved_to: "3C" } }, next)).rejects.toThrow(
       "No cell that answers",
     );
-    const both = move({ [path("acct_a")]: here }, next, [], ["acct_a", "acct_b"]);
+    const third = { cell: "3C", machines: [machine({ [path("acct_b")]: here })] };
+    const cells = [
+      { cell: "1A", machines: [machine({ [path("acct_a")]: here })] },
+      { cell: "2B", machines: [machine(next)] },
+      third,
+    ];
+    const both = moveAccounts({ cells, token: "t", accounts: ["acct_a", "acct_b"], to: "2B" });
     await expect(both).rejects.toThrow("live in different cells");
     await expect(moveAccounts({ cells: [], token: "t", accounts: ["acct_a"], to: "9Z" })).rejects.toThrow(
       "no cell 9Z",
@@ -68,4 +74,15 @@ test("it is told how long it took until the other cell answered for them", async
   const { from, to, seconds } = await move(old, next, asked);
   expect([from, to, seconds >= 0.2]).toEqual(["1A", "2B", true]);
   expect(asked).toContain("POST /v1/operator/moves");
+});
+
+test("said again it goes on where it was, and tells the old cell the machines", async () => {
+  const asked: string[] = [];
+  const left = { [path("acct_a")]: { moved_to: "2B" } };
+  const moved = { ...left, "/v1/operator/moves": {} };
+  const at = { [path("acct_a")]: here };
+  expect(await move(moved, at, asked)).toMatchObject({ from: "1A", to: "2B" });
+  expect(asked).toContain("POST /v1/operator/moves");
+  // The answer was lost, and the accounts have left.
+  expect(await move(left, at)).toMatchObject({ from: "1A" });
 });

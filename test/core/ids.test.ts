@@ -26,10 +26,10 @@ describe("the permutation", () => {
   });
 });
 
-describe("an id of a cell that was a part of others", () => {
+describe("an id of a cell that began with a copy of others", () => {
   const past = [
-    { cell: "1A", last: 1_000_000 },
-    { cell: "2B", last: 2_000_000 },
+    { cell: "1A", lastKey: 1_000_000 },
+    { cell: "2B", lastKey: 2_000_000 },
   ];
   const third = new IdCodec("3C", secret, past);
 
@@ -38,6 +38,7 @@ describe("an id of a cell that was a part of others", () => {
     expect(cells.map((id) => id.slice(14, 16))).toEqual(["1A", "1A", "2B", "2B", "3C", "1A"]);
     for (const [at, key] of [1, 1_000_000, 1_000_001, 2_000_000, 2_000_001].entries())
       expect(third.decode("evt", cells[at] ?? "")).toBe(key);
+    expect(["1A", "2B", "3C"].map((cell) => third.hasBeen(cell))).toEqual([true, true, false]);
     const first = new IdCodec("1A", secret);
     expect(first.encode("evt", 1)).toBe(cells[0] ?? "");
     // What the first cell gave out since, nobody took along.

@@ -1,6 +1,6 @@
 /** What is left in a cell of an account that has moved to another one. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { Elsewhere } from "../../src/maintenance/elsewhere.ts";
+import { Elsewhere, isAtHome } from "../../src/maintenance/elsewhere.ts";
 import { OPERATOR_TOKEN } from "../http/kit.ts";
 import { Leaving } from "../http/tenants/moves-kit.ts";
 
@@ -16,18 +16,59 @@ describe("what is left of it", () => {
   test("stays until the other cell answers for it; then its endpoints go, and what waits for them", async () => {
     await it.asOwner("POST", "/v1/endpoints", { url: it.api.receiver.url("gone"), ordering: "fifo" });
     await it.moved();
-    let isAtHome = false;
-    const elsewhere = new Elsewhere({ data: it.api.data, isAtHome: async () => isAtHome });
+    let isThere = false;
+    const elsewhere = new Elsewhere({ data: it.api.data, isAtHome: async () => isThere });
     const endpoints = () => it.api.data.endpoints.ofProject(it.made.live.project.id).size;
     expect([await elsewhere.run(control), endpoints()]).toEqual([0, 1]);
-    isAtHome = true;
+    isThere = true;
     expect([await elsewhere.run(control), endpoints()]).toEqual([1, 0]);
     expect(it.api.data.tenants.account(it.made.account.id)?.movedTo).toMatchObject({
       cell: "2B",
-      isTaken: true,
+      hasArrived: true,
     });
     // Requests are still passed on.
     expect((await it.asOwner("GET", "/v1/events")).status).toBe(218);
+  });
+
+  test("tells where a poller belongs, whose secret another cell knows", async () => {
+    const poll = (await (await it.asOwner("POST", "/v1/endpoints", { kind: "poll" })).json()) as {
+      id: string;
+    };
+    await it.moved();
+    const elsewhere = new Elsewhere({ data: it.api.data, isAtHome: async () => true });
+    expect(await elsewhere.run(control)).toBe(1);
+    expect((await it.api.handle("GET", `/poll/${poll.id}`, undefined, "rotated")).status).toBe(218);
+  });
+
+  test("is asked for once where its cell does not answer", async () => {
+    await it.moved();
+    const { store, tenants } = it.api.data;
+    const other = await tenants.createAccount({ name: "other", plan: "pro" });
+    const movedTo = { cell: "2B", machines: [], hasArrived: false };
+    const { made } = await store.write(() => tenants.updateAccount(other.id, () => ({ movedTo })));
+    tenants.rememberAccount(made);
+    let asked = 0;
+    await new Elsewhere({ data: it.api.data, isAtHome: async () => ++asked < 0 }).run(control);
+    expect(asked).toBe(1);
+  });
+
+  test("is needed until the other cell has uploaded what it has", async () => {
+    let uploads = 0;
+    let status = 200;
+    const cell = Bun.serve({
+      port: 0,
+      fetch: ({ url }) =>
+        url.endsWith("/metrics")
+          ? new Response(`# TYPE x counter\nsealpost_replica_uploads_total ${uploads}\n`)
+          : Response.json({}, { status }),
+    });
+    const to = { cell: "2B", machines: ["127.0.0.1:1", `127.0.0.1:${cell.port}`], hasArrived: false };
+    expect(await isAtHome(to, "acct_a", "t")).toBe(false);
+    uploads = 1;
+    expect(await isAtHome(to, "acct_a", "t")).toBe(true);
+    status = 404;
+    expect(await isAtHome(to, "acct_a", "t")).toBe(false);
+    await cell.stop(true);
   });
 
   test("is not counted for this cell's bill", async () => {

@@ -23,8 +23,8 @@ export const BY_HAND_MUTANTS: readonly Mutant[] = [
   {
     name: "a retry by hand that waits is made although its account is suspended",
     file: "delivery/retries.ts",
-    find: 'if (delivery && this.data.tenants.isSuspended(delivery.projectId)) return "full";',
-    put: "",
+    find: "if (delivery && tenants.isSuspended(delivery.projectId))",
+    put: "if (delivery && false)",
   },
   {
     name: "a retry by hand that waits is made although its endpoint was closed",

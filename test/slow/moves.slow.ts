@@ -11,6 +11,7 @@ import { audit } from "../durability/audit.ts";
 import { settleBooks } from "../durability/books.ts";
 import { Grounds } from "../durability/grounds.ts";
 import { type Places, SERVICE_ENV } from "../durability/machine.ts";
+import { startPair } from "../durability/pair.ts";
 import { Publishers } from "../durability/publishers.ts";
 import { addEndpoint, clientOf, prepareLoad } from "../durability/setup.ts";
 import { Client } from "../kit/app.ts";
@@ -88,7 +89,7 @@ async function startCells(): Promise<Cells> {
   return { old, new: taker, account: tenant.id, list, recorder, publishers };
 }
 
-function move({ account, list }: Cells) {
+function move({ account, list }: Pick<Cells, "account" | "list">) {
   return runService({
     command: [process.execPath, MAIN, "cells", "move", account, "--to", NEW, list],
     env: { SEALPOST_OPERATOR_TOKEN: OPERATOR_TOKEN },
@@ -100,13 +101,15 @@ async function untilWaiting({ url }: Service): Promise<void> {
   for (;;) {
     const answer = await fetch(`${url}/readyz`).catch(() => null);
     const said = (await answer?.json().catch(() => null)) as Record<string, unknown> | null;
-    if (said?.["waits_for_accounts_as"] === NEW && said["behind_seconds"] === 0) return;
+    if (said?.["waits_for_accounts_as"] === NEW && typeof said["installation"] === "string") return;
     await Bun.sleep(20);
   }
 }
 
 /** The cells of which an account says that it lives there. */
-async function homesOf(cells: Cells): Promise<string[]> {
+async function homesOf(
+  cells: Pick<Cells, "new" | "account"> & { old: { service: Service } },
+): Promise<string[]> {
   const asked = [cells.old.service, cells.new].map(async (service) => {
     const { status, json } = await new Client(service, OPERATOR_TOKEN).get(
       `/v1/operator/accounts/${cells.account}`,
@@ -219,6 +222,43 @@ describe("an account under load", () => {
     120_000,
   );
 });
+
+test("a standby of the old cell that takes over in the middle of a move owns the account alone", async () => {
+  const [from, to] = [grounds.inBucket(), grounds.inBucket()];
+  const own = { SEALPOST_CELL: OLD, SEALPOST_OPERATOR_TOKEN: OPERATOR_TOKEN };
+  const pair = kept(await startPair(grounds.litestream, own, from));
+  const { primary, standby } = pair;
+  const tenant = await createTenant(primary.service, { name: "leaves", plan: "pro" });
+  for (const { service } of [primary, standby]) service.keys = tenant.keys;
+  await addEndpoint(primary.service, "http://127.0.0.1:9/");
+  const url = from.env["LITESTREAM_REPLICA_URL"] ?? "";
+  const taker = new Service({ command: takerCommand(url), env: envOf(NEW, to) });
+  kept(new Replicated(taker));
+  await untilWaiting(taker);
+  const machines = [new URL(taker.url).host];
+  const call = { accounts: [tenant.id], cell: NEW, machines };
+  // What says that it has left stands in the row, and Litestream uploads it when there is a successor.
+  process.kill(primary.service.pid, "SIGSTOP");
+  void new Client(primary.service, OPERATOR_TOKEN).post("/v1/operator/moves", call).catch(() => {});
+  await Bun.sleep(800);
+  primary.freeze();
+  await standby.ready();
+  process.kill(primary.service.pid, "SIGCONT");
+  await Bun.sleep(5000);
+  const cells = { old: { service: standby.service }, new: taker, account: tenant.id };
+  expect(await homesOf(cells)).toEqual([OLD]);
+  await primary.lose();
+  await untilWaiting(taker);
+  const list = join(grounds.home, "cells-pair.json");
+  const old = [primary, standby].map((machine) => new URL(machine.url).host);
+  const rows = [
+    { cell: OLD, machines: old },
+    { cell: NEW, machines },
+  ];
+  writeFileSync(list, JSON.stringify({ cells: rows }));
+  expect((await move({ account: tenant.id, list })).output).toContain("moved from cell 1A to cell 2B");
+  expect(await homesOf(cells)).toEqual([NEW]);
+}, 120_000);
 
 test("the page does what it says, typed from its first line to its last", async () => {
   const typed = readBlocks(page).filter(({ info }) => info === "in a terminal, with Litestream");

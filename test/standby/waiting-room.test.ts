@@ -1,21 +1,22 @@
 /** What a machine answers that is not the primary. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type Behind, openWaitingRoom } from "../../src/standby/waiting-room.ts";
+import { openWaitingRoom } from "../../src/standby/waiting-room.ts";
 import { freePorts } from "../kit/real-server.ts";
 
-const behind: Behind = { transactions: 3, seconds: 0.2 };
+const sentence = "This machine is a standby. Its copy is 3 transactions and 0.2 s behind.";
+const members = { behind_transactions: 3, behind_seconds: 0.2 };
 let url = "";
 let leave: () => Promise<void>;
 
 beforeAll(async () => {
   const [port = 0] = await freePorts(1);
   url = `http://127.0.0.1:${port}`;
-  leave = openWaitingRoom({ host: "127.0.0.1", port }, () => behind);
+  leave = openWaitingRoom({ host: "127.0.0.1", port }, () => ({ sentence, members }));
 });
 
 afterAll(() => leave());
 
-test("a standby runs, and answers whatever else is asked by a problem that says how far it is behind", async () => {
+test("a machine that waits runs, and answers whatever else is asked by a problem that says what it is", async () => {
   const healthy = await fetch(`${url}/healthz`);
   expect([healthy.status, await healthy.json()]).toEqual([200, { status: "ok" }]);
   const refused = await fetch(`${url}/v1/events`, { method: "POST", body: "{}" });

@@ -7,6 +7,7 @@ import { Cipher, keyIdOf } from "../../src/core/cipher.ts";
 import { openData } from "../../src/store/data.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import { readIdentity } from "../../src/store/identity.ts";
+import { SCHEMA_VERSION } from "../../src/store/migrations.ts";
 import { nameCell, readOffer, splitOff } from "../../src/store/moving.ts";
 import { storeParts } from "../kit/store-parts.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -41,7 +42,7 @@ async function prepare(): Promise<string[]> {
   await store.write(() => {
     nameCell(meta, "1A");
     data.endpoints.insert({ ...plainEndpoint, projectId: project.id });
-    const to = (cell: string) => () => ({ movedTo: { cell, machines: ["a:1"], isTaken: false } });
+    const to = (cell: string) => () => ({ movedTo: { cell, machines: ["a:1"], hasArrived: false } });
     tenants.updateAccount(moves ?? 0, to("2B"));
     tenants.updateAccount(gone ?? 0, to("9Z"));
   });
@@ -53,7 +54,14 @@ async function prepare(): Promise<string[]> {
 describe("a copy", () => {
   test("says whether accounts have moved to a cell, and by which keys its secrets open", async () => {
     await prepare();
-    expect(readOffer(path(), "2B", CIPHER)).toMatchObject({ accounts: 1, missingKeys: [] });
+    expect(readOffer(path(), "2B", CIPHER)).toEqual({
+      installation: null,
+      accounts: 1,
+      arrived: 0,
+      plans: ["pro"],
+      schema: SCHEMA_VERSION,
+      missingKeys: [],
+    });
     const stranger = new Cipher([new Uint8Array(32).fill(2)]);
     expect(readOffer(path(), "3C", stranger)).toMatchObject({ accounts: 0, missingKeys: [keyIdOf(KEY)] });
   });
@@ -65,9 +73,9 @@ describe("a copy", () => {
     const { disk, data } = open("2B");
     const where = [...data.tenants.accounts()].map(({ name, movedTo }) => [name, movedTo]);
     expect(where).toEqual([
-      ["stays", { cell: "1A", machines: [], isTaken: true }],
+      ["stays", { cell: "1A", machines: [], hasArrived: true }],
       ["moves", null],
-      ["gone", { cell: "9Z", machines: [], isTaken: true }],
+      ["gone", { cell: "9Z", machines: [], hasArrived: true }],
     ]);
     // Ids stay what they are, and new ones are the new cell's.
     const accounts = [...data.tenants.accounts()].map(({ id }) => id);

@@ -1,4 +1,5 @@
 import { triggerOf } from "../../core/delivery.ts";
+import { unavailable } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { type Endpoint, HEALTHY } from "../../core/model.ts";
 import type { Load, Waiting } from "../../core/waiting.ts";
@@ -14,7 +15,10 @@ import type { PollActor } from "./poll-actor.ts";
 import type { Data } from "../../store/data.ts";
 import type { HandedOut } from "../../store/log/deliveries.ts";
 import type { StatDelta } from "../../store/index/index.ts";
+import { isAway } from "../../store/resources/tenants.ts";
 import { turnsOf } from "../../store/project-turns.ts";
+
+const MOVE_RETRY_SECONDS = 1;
 
 /** What a poller asks for. */
 export interface PollRequest {
@@ -170,8 +174,11 @@ export class Poller {
 
   /** Inside a write: how many were acknowledged. */
   #writeSlice({ id: endpointId, projectId }: Endpoint, position: number, slice: number): number {
-    const { attempts, deliveries, index } = this.data;
+    const { attempts, deliveries, index, tenants } = this.data;
     const now = this.data.store.now();
+    // The cell that it moves to would not know of it.
+    if (isAway(tenants.residenceOf(projectId)))
+      throw unavailable("This account moves to another cell. Poll again in a moment.", MOVE_RETRY_SECONDS);
     const tallies = this.#handedOut(endpointId, position, slice).map(({ id, attemptCount }): StatDelta => {
       deliveries.acknowledge(endpointId, id);
       const durationMs = attempts.acknowledge(id, attemptCount, now) ?? 0;

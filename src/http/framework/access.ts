@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Caller, Scope } from "../../core/caller.ts";
 import { Problem } from "../../core/errors.ts";
-import { goneFrom } from "../shared/moved.ts";
+import { goneFrom } from "./moved.ts";
 import type { HttpParts } from "./parts.ts";
 
 interface AccessRule {
@@ -84,7 +84,7 @@ function isToken(token: string, expected: string | null): boolean {
 
 function authenticate(request: Request, parts: HttpParts, isInWrite: boolean): Caller {
   const caller = parts.authenticate(bearerToken(request, KEY), isInWrite);
-  if (caller !== null && "standing" in caller) throw goneFrom(caller.standing);
+  if (caller !== null && "residence" in caller) throw goneFrom(caller.residence);
   if (caller !== null && !("refused" in caller)) return caller;
   const detail = caller === null ? "This key is not known, has expired or was revoked." : caller.refused;
   throw new Problem("unauthenticated", detail, CHALLENGE);

@@ -2,8 +2,9 @@ import type { Caller } from "../../core/caller.ts";
 import type { MovedTo, Project } from "../../core/model.ts";
 import { isWellFormedToken } from "../../core/tokens.ts";
 import type { Data } from "../../store/data.ts";
+import { isAway } from "../../store/resources/tenants.ts";
 
-type Verdict = Caller | { refused: string } | { standing: "moving" | MovedTo } | null;
+type Verdict = Caller | { refused: string } | { residence: "moving" | MovedTo } | null;
 
 /** What a token stands for, beside its project. */
 type Rights = Omit<Caller, "accountId" | "mode">;
@@ -34,9 +35,9 @@ function admit(
 ): Verdict {
   const account = tenants.account(project.accountId);
   if (!account) return null;
-  const standing = tenants.standing(account);
-  if (standing === "moving" || typeof standing === "object") return { standing };
-  if (standing === "suspended" || (isInWrite && tenants.isSuspendedInStore(account)))
+  const residence = tenants.residence(account);
+  if (isAway(residence)) return { residence };
+  if (residence === "suspended" || (isInWrite && tenants.isSuspendedInStore(account)))
     return { refused: "This account is suspended. Ask the operator of this service." };
   return { ...rights, accountId: account.id, mode: project.mode };
 }

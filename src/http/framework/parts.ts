@@ -22,14 +22,14 @@ export interface HttpParts {
   /** Where the service is reached from outside. */
   baseUrl: string;
   /**
-   * `refused` is the detail of the 401 (a suspended account); `standing`: its account leaves this cell, or
+   * `refused` is the detail of the 401 (a suspended account); `residence`: its account leaves this cell, or
    * has left it; null: the token is not known. `isInWrite`: what the transaction that runs has written counts
    * already.
    */
   authenticate(
     token: string,
     isInWrite?: boolean,
-  ): Caller | { refused: string } | { standing: "moving" | MovedTo } | null;
+  ): Caller | { refused: string } | { residence: "moving" | MovedTo } | null;
   /** Another number from the write on that revokes a key or changes an account. */
   accessChanges(): number;
   /** null: operator calls are off. */

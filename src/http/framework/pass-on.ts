@@ -1,4 +1,5 @@
 import { messageOf, type Problem, unavailable } from "../../core/errors.ts";
+import { limit } from "../../core/limits.ts";
 import { RecentMap } from "../../core/structures/recent-map.ts";
 import type { MovedTo } from "../../core/model.ts";
 
@@ -9,9 +10,10 @@ import type { MovedTo } from "../../core/model.ts";
 
 /** Which cells have passed a request on: one that comes back would go round for ever. */
 export const PASSED_ON_HEADER = "sealpost-passed-on";
-const LOOK_MS = 1000;
-/** A machine that was ready is not asked again for so long. */
-const READY_MS = 1000;
+const READYZ_MS = 1000;
+/** A machine that was ready, or a cell that was not, is not asked again for so long. */
+const READY_KEPT_MS = 1000;
+const NOT_READY_KEPT_MS = 200;
 /** As long as the router waits for an answer to begin (src/cells/ways.ts). */
 const ANSWER_MS = 75_000;
 /** For so long nothing may come on the connection of whoever is answered by another cell. */
@@ -30,30 +32,136 @@ const OF_THE_CONNECTION = [
   "upgrade",
 ];
 
-/** The machine of a cell that was ready, and until when it counts as that. */
-const ready = new RecentMap<string, { machine: string; until: number }>(PLACES_MAX);
+/** A look at a cell's machines. */
+interface Look {
+  /** The one that is ready; null: none is. */
+  machine: Promise<string | null>;
+  /** Until then nobody looks again: not while it is under way. */
+  until: number;
+}
 
-/**
- * `body`: what was read of it; null where nothing was, and it is handed on as it comes. Never rejects: a
- * Problem where the cell cannot be reached.
- */
-export async function passOn(
+/** Answers for accounts that live in other cells. */
+export class PassOn {
+  /** By the machines of a cell: the last look. */
+  readonly #looks = new RecentMap<string, Look>(PLACES_MAX);
+  /** Requests that are passed on at the moment, by the machines of their cell. */
+  readonly #open = new Map<string, number>();
+  #openInAll = 0;
+
+  /** `cell`: this one. */
+  constructor(private readonly cell: string) {}
+
+  /**
+   * `body`: what was read of it; null where nothing was, and it is handed on as it comes. Never rejects: a
+   * Problem where the cell cannot be reached.
+   */
+  async send(
+    request: Request,
+    body: Uint8Array<ArrayBuffer> | null,
+    to: MovedTo,
+  ): Promise<Response | Problem> {
+    const passed = request.headers.get(PASSED_ON_HEADER)?.split(",") ?? [];
+    if (passed.includes(this.cell)) return unreachable(to, "it passes requests for this account back");
+    const place = to.machines.join();
+    const open = this.#open.get(place) ?? 0;
+    if (open >= limit("passedOnOfCellMax") || this.#openInAll >= limit("passedOnMax"))
+      return unreachable(to, "too many requests are passed on to it at once");
+    const giveBack = this.#take(place);
+    const machine = await this.#findReady(to.machines);
+    if (machine === null) {
+      giveBack();
+      return unreachable(to, "none of its machines is ready");
+    }
+    const headers = withoutConnection(request.headers);
+    headers.delete("host");
+    headers.set(PASSED_ON_HEADER, [...passed, this.cell].join(","));
+    try {
+      const answer = await ask(machine, request, { headers, body });
+      const { status } = answer;
+      const own = withoutConnection(answer.headers);
+      if (answer.body === null) giveBack();
+      return new Response(answer.body && untilOver(answer.body, giveBack), { status, headers: own });
+    } catch (error) {
+      giveBack();
+      this.#looks.delete(place);
+      return unreachable(to, messageOf(error));
+    }
+  }
+
+  #take(place: string): () => void {
+    this.#count(place, 1);
+    let isOpen = true;
+    return () => {
+      if (isOpen) this.#count(place, -1);
+      isOpen = false;
+    };
+  }
+
+  #count(place: string, more: number): void {
+    const open = (this.#open.get(place) ?? 0) + more;
+    if (open === 0) this.#open.delete(place);
+    else this.#open.set(place, open);
+    this.#openInAll += more;
+  }
+
+  /** The one that is no standby, and takes requests. All who ask meanwhile share a look. */
+  #findReady(machines: readonly string[]): Promise<string | null> {
+    const place = machines.join();
+    const known = this.#looks.get(place);
+    if (known !== undefined && performance.now() < known.until) return known.machine;
+    const look = { machine: findReady(machines), until: Number.POSITIVE_INFINITY };
+    this.#looks.set(place, look);
+    void look.machine.then((machine) => {
+      look.until = performance.now() + (machine === null ? NOT_READY_KEPT_MS : READY_KEPT_MS);
+    });
+    return look.machine;
+  }
+}
+
+/** Never rejects. */
+function findReady(machines: readonly string[]): Promise<string | null> {
+  const answers = machines.map(async (machine) => {
+    const signal = AbortSignal.timeout(READYZ_MS);
+    const answer = await fetch(`http://${machine}/readyz`, { signal, proxy: false, redirect: "error" });
+    if (!answer.ok) throw new Error("not ready");
+    return machine;
+  });
+  return Promise.any(answers).catch(() => null);
+}
+
+/** The same bytes, as they are read; `over` is called once no more of them come. */
+function untilOver(body: ReadableStream<Uint8Array>, over: () => void): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        over();
+        controller.close();
+      } catch (error) {
+        over();
+        controller.error(error);
+      }
+    },
+    cancel(reason) {
+      over();
+      return reader.cancel(reason);
+    },
+  });
+}
+
+/** Throws where no answer begins in time. */
+async function ask(
+  machine: string,
   request: Request,
-  body: Uint8Array<ArrayBuffer> | null,
-  { to, cell }: { to: MovedTo; cell: string },
-): Promise<Response | Problem> {
-  const passed = request.headers.get(PASSED_ON_HEADER)?.split(",") ?? [];
-  if (passed.includes(cell)) return unreachable(to, "it passes requests for this account back");
-  const machine = await findReady(to.machines);
-  if (machine === null) return unreachable(to, "none of its machines is ready");
-  const headers = withoutConnection(request.headers);
-  headers.delete("host");
-  headers.set(PASSED_ON_HEADER, [...passed, cell].join(","));
+  { headers, body }: { headers: Headers; body: Uint8Array<ArrayBuffer> | null },
+): Promise<Response> {
   const begins = new AbortController();
   const timer = setTimeout(() => begins.abort(), ANSWER_MS);
   try {
     const { pathname, search } = new URL(request.url);
-    const answer = await fetch(`http://${machine}${pathname}${search}`, {
+    return await fetch(`http://${machine}${pathname}${search}`, {
       method: request.method,
       headers,
       body: body ?? request.body,
@@ -62,10 +170,6 @@ export async function passOn(
       proxy: false,
       signal: AbortSignal.any([request.signal, begins.signal]),
     });
-    return new Response(answer.body, { status: answer.status, headers: withoutConnection(answer.headers) });
-  } catch (error) {
-    ready.delete(to.machines.join());
-    return unreachable(to, messageOf(error));
   } finally {
     clearTimeout(timer);
   }
@@ -76,22 +180,6 @@ function unreachable({ cell }: MovedTo, why: string): Problem {
     `This account lives in cell ${cell}, which cannot be reached now: ${why}.`,
     RETRY_SECONDS,
   );
-}
-
-/** The one that is no standby, and takes requests. */
-async function findReady(machines: readonly string[]): Promise<string | null> {
-  const place = machines.join();
-  const known = ready.get(place);
-  if (known !== undefined && performance.now() < known.until) return known.machine;
-  const answers = machines.map(async (machine) => {
-    const signal = AbortSignal.timeout(LOOK_MS);
-    const answer = await fetch(`http://${machine}/readyz`, { signal, proxy: false, redirect: "error" });
-    if (!answer.ok) throw new Error("not ready");
-    return machine;
-  });
-  const machine = await Promise.any(answers).catch(() => null);
-  if (machine !== null) ready.set(place, { machine, until: performance.now() + READY_MS });
-  return machine;
 }
 
 function withoutConnection(headers: Headers): Headers {

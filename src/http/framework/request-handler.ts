@@ -2,6 +2,7 @@ import { accountOf, type Caller, memberOf } from "../../core/caller.ts";
 import {
   COMMON_HEADERS,
   type Fault,
+  INTERNAL,
   invalidAll,
   notFound,
   Problem,
@@ -27,8 +28,8 @@ import {
   takesIdempotencyKey,
 } from "./idempotency.ts";
 import type { HttpParts } from "./parts.ts";
-import { PASSED_ON_IDLE_SECONDS, passOn } from "./pass-on.ts";
-import { MovedAway } from "../shared/moved.ts";
+import { PASSED_ON_IDLE_SECONDS, type PassOn } from "./pass-on.ts";
+import { MovedAway } from "./moved.ts";
 import type { LongWorks } from "./long-works.ts";
 import { compileQuery, type QueryReader } from "./query.ts";
 import { type Allowance, rateLimited, rateLimitHeaders, type TokenBuckets } from "./ratelimit.ts";
@@ -41,12 +42,6 @@ const REFUSED = 401;
  * nginx's code for a client that went away: it stands in the log only, as nobody is there to read an answer.
  */
 const CLIENT_CLOSED_REQUEST = 499;
-
-/** What a caller learns of an error that nobody expected: nothing but the request id. */
-const INTERNAL = new Problem(
-  "internal",
-  "The request failed for a reason that is ours. Quote the request id when you ask about it.",
-);
 
 /** For a year this host is asked by https only; what other hosts of the domain do is not ours to say. */
 const STRICT_TRANSPORT = { "strict-transport-security": "max-age=31536000" };
@@ -79,6 +74,7 @@ export interface Shared {
   longWorks: LongWorks;
   auditRoom: CallerRoom;
   byHandRoom: CallerRoom;
+  passOn: PassOn;
   headers: AnswerHeaders;
   /** How long the connection of a request may be idle; 0: as long as it takes. */
   extendTimeout(request: Request, seconds: number): void;
@@ -370,10 +366,10 @@ export class RequestHandler implements RequestContext {
 
   /** Where its account lives in another cell, what that answers. */
   private async answerTo(error: unknown): Promise<Response> {
+    const { room, bytes, request, shared } = this;
     if (!(error instanceof MovedAway)) return this.render(this.explain(error));
-    this.shared.extendTimeout(this.request, PASSED_ON_IDLE_SECONDS);
-    const way = { to: error.to, cell: this.shared.parts.cell };
-    const answer = await passOn(this.request, this.room === null ? null : this.bytes, way);
+    shared.extendTimeout(request, PASSED_ON_IDLE_SECONDS);
+    const answer = await shared.passOn.send(request, room === null ? null : bytes, error.to);
     return answer instanceof Problem ? this.render(this.explain(answer)) : answer;
   }
 

@@ -12,6 +12,7 @@ import {
 import { Arrivals } from "./arrivals.ts";
 import { makeAuditRoom, makeByHandRoom } from "./caller-room.ts";
 import { ANSWERS, BodiesInFlight } from "./bodies-in-flight.ts";
+import { PassOn } from "./pass-on.ts";
 import { RunningKeys } from "./idempotency.ts";
 import { LongWorks } from "./long-works.ts";
 import type { HttpParts } from "./parts.ts";
@@ -49,6 +50,7 @@ export function createServer(routes: readonly AnyRoute[], parts: HttpParts): Htt
     longWorks: new LongWorks(),
     auditRoom: makeAuditRoom(),
     byHandRoom: makeByHandRoom(),
+    passOn: new PassOn(parts.cell),
     headers: answerHeaders(parts.baseUrl),
   };
   return new BunServer(table, shared);

@@ -18,7 +18,7 @@ import { ProofSpent } from "../../pipeline/known.ts";
 import type { Accepted, Incoming } from "../../pipeline/pipeline.ts";
 import { addressOf, inboundRequest, readerOf, searchOf } from "../sources/request.ts";
 import { visit } from "../sources/provider-network.ts";
-import { requireHere } from "../shared/moved.ts";
+import { requireHere } from "../framework/moved.ts";
 import { refuseInTime } from "./refusal-time.ts";
 import type { Answer, RequestContext } from "../framework/route.ts";
 import { rateLimitHeaders } from "../framework/ratelimit.ts";
@@ -145,7 +145,7 @@ export class IngestDoor {
   /** Whoever forges learns nothing of a suspension: this is asked after the verification. */
   private requireOpenAccount({ projectId }: Source): void {
     requireHere(this.services, projectId);
-    if (this.services.tenants.standingOf(projectId) !== "suspended") return;
+    if (this.services.tenants.residenceOf(projectId) !== "suspended") return;
     throw new TurnedAway("suspended", unavailable("This account is suspended.", PAUSE_RETRY_SECONDS));
   }
 
@@ -197,8 +197,9 @@ export class IngestDoor {
     const { store, sources } = this.services;
     const { learnedSecret, pendingVerificationToken } = handshake;
     let isFirst = true;
-    const kept = await store.write(() =>
-      sources.update(source.id, (current) => {
+    const kept = await store.write(() => {
+      this.requireOpenAccount(source);
+      return sources.update(source.id, (current) => {
         isFirst = learnedSecret === undefined || current.signingSecret === source.signingSecret;
         if (!isFirst) return {};
         const change = {
@@ -209,8 +210,8 @@ export class IngestDoor {
           ...change,
           status: settledStatus(provider, { ...current, ...change }, this.services.wallNow()),
         };
-      }),
-    );
+      });
+    });
     if (kept === null) return "deleted";
     sources.remember(kept);
     const { log, ids } = this.services;

@@ -4,7 +4,7 @@ import { buildPortal, type PortalFile } from "../../platform/portal-build.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 import { acceptedCoding } from "../shared/accepted-coding.ts";
-import { requireHere } from "../shared/moved.ts";
+import { requireHere } from "../framework/moved.ts";
 import { madeOnce, sharedBody } from "../shared/shared-body.ts";
 
 /**

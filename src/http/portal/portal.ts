@@ -7,7 +7,7 @@ import { RecentMap } from "../../core/structures/recent-map.ts";
 import { brandingOf } from "./address.ts";
 import { type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
-import { requireHere } from "../shared/moved.ts";
+import { requireHere } from "../framework/moved.ts";
 import { sharedBody } from "../shared/shared-body.ts";
 import { nullable, oneOf, timeShape, timeText } from "../shared/shapes.ts";
 

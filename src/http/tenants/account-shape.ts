@@ -1,9 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { notFound } from "../../core/errors.ts";
+import { notFound, Problem } from "../../core/errors.ts";
 import { keyTime } from "../../core/ids.ts";
 import type { Account, Project } from "../../core/model.ts";
 import { monthText } from "../../core/plans.ts";
-import type { NewProject } from "../../store/resources/tenants.ts";
+import { isAway, type NewProject } from "../../store/resources/tenants.ts";
 import type { Needs } from "../framework/services.ts";
 import { nullable, oneOf, shownOnce, timeShape, timeText } from "../shared/shapes.ts";
 
@@ -37,7 +37,7 @@ const accountFields = {
   suspended: Type.Boolean(),
   moved_to: nullable(
     Type.String(),
-    "The cell in which it lives; null: this one. What is left of it here leaves as it is too old.",
+    "The cell in which it lives; null: this one. What is left of it here is removed.",
   ),
   created_at: timeShape,
 };
@@ -154,7 +154,28 @@ export function findAccount({ ids, tenants }: Needs<"ids" | "tenants">, id: stri
 }
 
 /** As the operator sees it. */
-export function describe(services: Needs<"ids" | "tenants" | "meter">, account: Account) {
+export function describeAccount(services: Needs<"ids" | "tenants" | "meter">, account: Account) {
   const newestFirst = services.tenants.projectsOf(account.id).below();
   return accountOf(services, account, [...newestFirst].toReversed());
+}
+
+export const MOVED = "The account lives in another cell by now, or moves to one.";
+
+/** The same; throws 409 where it does not live here. */
+export function findResident(services: Needs<"ids" | "tenants">, id: string): Account {
+  const account = findAccount(services, id);
+  requireResident(services, account.id);
+  return account;
+}
+
+/** Throws 409. Inside a write too: an account may leave at any moment before. */
+export function requireResident({ tenants }: Needs<"tenants">, accountId: number): void {
+  const account = tenants.account(accountId);
+  const residence = account === undefined ? "here" : tenants.residence(account);
+  if (!isAway(residence)) return;
+  const where =
+    residence === "moving"
+      ? "moves to another cell at the moment"
+      : `lives in cell ${residence.cell}: ask that one`;
+  throw new Problem("conflict", `The account ${where}.`);
 }

@@ -5,6 +5,7 @@ import { limit } from "../../core/limits.ts";
 import type { Project } from "../../core/model.ts";
 import { parseRfc3339 } from "../../core/rfc3339.ts";
 import type { ApiKey } from "../../store/resources/tenants.ts";
+import { MOVED, requireResident } from "./account-shape.ts";
 import { commitChange } from "../framework/commit.ts";
 import { requireRoomFor } from "../shared/room.ts";
 import { listShape, pageOf, pagingQuery } from "../shared/paging.ts";
@@ -110,9 +111,13 @@ function createForProject(services: Needs<"ids" | "tenants" | "wallNow">): AnyRo
       "The project's audit log tells of it.",
     access: "operator",
     budget: "none",
+    refuses: { conflict: MOVED },
     handle(context) {
       const id = services.ids.decode("proj", context.params.id);
-      return createKey(services, context, id === null ? undefined : services.tenants.project(id), () => {});
+      const project = id === null ? undefined : services.tenants.project(id);
+      const requireHome = () => project && requireResident(services, project.accountId);
+      requireHome();
+      return createKey(services, context, project, requireHome);
     },
   });
 }

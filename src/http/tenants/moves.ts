@@ -3,8 +3,9 @@ import { invalid, Problem, unavailable } from "../../core/errors.ts";
 import { CELL_FORM } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import type { Account, MovedTo } from "../../core/model.ts";
+import { installationOf } from "../../store/identity.ts";
 import { nameCell } from "../../store/moving.ts";
-import { accountExample, accountShape, describe } from "./account-shape.ts";
+import { accountExample, accountShape, describeAccount } from "./account-shape.ts";
 import { type Answer, type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 
@@ -39,6 +40,12 @@ const moveShape = Type.Object(
       maxItems: MACHINES_MAX,
       description: "`host:port` of its machine, or of each machine of its pair.",
     }),
+    installation: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        description: "Of the copy that the other cell follows, as its `/readyz` tells it.",
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -68,9 +75,11 @@ function moveAccounts(services: MoveNeeds): AnyRoute {
       },
     },
     refuses: {
-      conflict: "An account has moved to another cell already, or moves at the moment.",
+      conflict:
+        "An account has moved to another cell already, or moves at the moment; others have moved to that cell before; or it follows another cell than this one.",
       invalid_request: "Fields are wrong, there is no such account, or it is this cell.",
-      replica_unavailable: "This cell has no replica that the other one could read.",
+      replica_unavailable:
+        "This cell has no replica that the other one could read; or the accounts have left, and it has not confirmed that yet.",
       unavailable: "Attempts of these accounts were under way for too long: nothing has moved.",
     },
     handle: ({ body }) => move(services, body),
@@ -79,18 +88,24 @@ function moveAccounts(services: MoveNeeds): AnyRoute {
 
 async function move(
   services: MoveNeeds,
-  { accounts, cell, machines }: Static<typeof moveShape>,
+  { accounts, cell, machines, installation }: Static<typeof moveShape>,
 ): Promise<Answer> {
-  if (cell === services.cell) throw invalid("/cell", "Expected another cell than this one.");
+  if (cell === services.cell || services.ids.hasBeen(cell))
+    throw invalid(
+      "/cell",
+      "Expected another cell than this one, and than those whose accounts it began with.",
+    );
   const leaving = accounts.map((id, at) => requireAccount(services, id, at));
   for (const { movedTo } of leaving) {
     if (movedTo !== null && movedTo.cell !== cell)
       throw new Problem("conflict", `An account lives in cell ${movedTo.cell} by now: ask that one.`);
   }
+  if (installation !== undefined && installation !== installationOf(services.store.sqlite))
+    throw new Problem("conflict", "The other cell follows the replica of another cell than this one.");
   services.confirmations.requireReached();
   const ids = [...new Set(leaving.map(({ id }) => id))];
-  await leave(services, ids, { cell, machines, isTaken: false });
-  await services.confirmations.confirm(0, () => {});
+  await letGo(services, ids, { cell, machines, hasArrived: false });
+  await untilConfirmed(services);
   return { status: 200, json: { data: ids.map((id) => describeById(services, id)) } };
 }
 
@@ -104,33 +119,37 @@ function requireAccount(services: MoveNeeds, id: string, at: number): Account {
 function describeById(services: MoveNeeds, id: number) {
   const account = services.tenants.account(id);
   if (account === undefined) throw new Error("an account is gone");
-  return describe(services, account);
+  return describeAccount(services, account);
 }
 
 /** Resolves once the accounts are on disk as moved. Throws where they go on here. */
-async function leave(services: MoveNeeds, ids: readonly number[], to: MovedTo): Promise<void> {
-  const { tenants, store } = services;
-  if (!tenants.hold(ids)) throw new Problem("conflict", "An account moves at the moment.");
+async function letGo(services: MoveNeeds, ids: readonly number[], to: MovedTo): Promise<void> {
+  const { monotonic, store, tenants } = services;
+  if (!tenants.beginMove(ids)) throw new Problem("conflict", "An account moves at the moment.");
   try {
-    await untilStill(services, ids);
-    tenants.close(ids);
-    // What was asked for by hand before may have been on its way to the disk.
+    const until = monotonic() + limit("moveWaitMs");
+    await untilStill(services, ids, until);
+    tenants.refuseCallers(ids);
+    // A retry by hand that came before may still wait for the disk, and begin its attempt after that.
     await store.write(() => {});
-    await untilStill(services, ids);
+    await untilStill(services, ids, until);
     const moved = await store.write(() => {
+      requireOneDeparture(services, ids, to);
+      // A test that was let in before may have begun.
+      if (services.actors.isBusy(ids)) throw stillBusy();
       nameCell(services.meta, services.cell);
-      return ids.map((id) => mark(services, id, to));
+      return ids.map((id) => writeMovedTo(services, id, to));
     });
     for (const account of moved) tenants.rememberAccount(account);
   } finally {
-    tenants.release(ids);
+    tenants.endMove(ids);
   }
 }
 
 /** Inside a write. */
-function mark(services: MoveNeeds, id: number, to: MovedTo): Account {
+function writeMovedTo(services: MoveNeeds, id: number, to: MovedTo): Account {
   const { made, before } = services.tenants.updateAccount(id, ({ movedTo }) => ({
-    movedTo: { ...to, isTaken: movedTo?.isTaken ?? false },
+    movedTo: { ...to, hasArrived: movedTo?.hasArrived ?? false },
   }));
   services.audit.add({
     scope: id,
@@ -143,12 +162,41 @@ function mark(services: MoveNeeds, id: number, to: MovedTo): Account {
   return made;
 }
 
-/** Resolves once no attempt of theirs is under way, or on its way to the disk. Throws 503 beyond. */
-async function untilStill({ actors, monotonic }: MoveNeeds, ids: readonly number[]): Promise<void> {
-  const until = monotonic() + limit("moveWaitMs");
+/** Resolves once no attempt of theirs is under way, or on its way to the disk. Throws 503 after `until`. */
+async function untilStill(
+  { actors, monotonic }: MoveNeeds,
+  ids: readonly number[],
+  until: number,
+): Promise<void> {
   while (actors.isBusy(ids)) {
-    if (monotonic() >= until)
-      throw unavailable("Attempts are under way that do not end. Nothing has moved.", RETRY_SECONDS);
+    if (monotonic() >= until) throw stillBusy();
     await Bun.sleep(LOOK_MS);
+  }
+}
+
+function stillBusy(): Problem {
+  return unavailable("Attempts are under way that do not end. Nothing has moved.", RETRY_SECONDS);
+}
+
+/**
+ * Throws 409 where accounts have moved to that cell already and these have not: it has taken its copy, or may
+ * take it at this moment, and would never know of these.
+ */
+function requireOneDeparture({ tenants }: MoveNeeds, ids: readonly number[], { cell }: MovedTo): void {
+  const isNew = ids.some((id) => tenants.account(id)?.movedTo === null);
+  const hasBegun = [...tenants.accounts()].some(({ movedTo }) => movedTo?.cell === cell);
+  if (isNew && hasBegun)
+    throw new Problem("conflict", `Accounts have moved to cell ${cell} already: a cell takes accounts once.`);
+}
+
+/** From here on only the upload is missing, which no failure of this request takes back. */
+async function untilConfirmed({ confirmations }: MoveNeeds): Promise<void> {
+  try {
+    await confirmations.confirm(0, () => {});
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const detail =
+      "The accounts have left, and the replica has not confirmed it in time. The other cell has them once it does.";
+    throw new Problem("replica_unavailable", detail, { headers: { "retry-after": String(RETRY_SECONDS) } });
   }
 }

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { invalid, Problem } from "../../core/errors.ts";
+import { invalid } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import type { Account } from "../../core/model.ts";
 import { PLAN_DEFAULT } from "../../core/plans.ts";
@@ -12,8 +12,11 @@ import {
   createdProjectExample,
   createdProjectOf,
   createdProjectShape,
-  describe,
+  describeAccount,
   fieldsOf,
+  findResident,
+  MOVED,
+  requireResident,
   findAccount,
   modeShape,
 } from "./account-shape.ts";
@@ -38,7 +41,6 @@ const SHARED = { tag: "Operator", access: "operator", budget: "none" } as const;
 
 const nameShape = nameText(limit("nameLengthMax"));
 
-const MOVED = "The account lives in another cell by now, or moves to one.";
 const UNKNOWN_PLAN = { invalid_request: "Fields are wrong, or there is no such plan." };
 
 function createAccount(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
@@ -100,7 +102,7 @@ function listAccounts(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
     handle: (context) =>
       pageOf(services, "acct", context, {
         rows: (before) => tenants.accountShelf.below(before),
-        show: (account) => describe(services, account),
+        show: (account) => describeAccount(services, account),
       }),
   });
 }
@@ -113,7 +115,10 @@ function readAccount(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
     operationId: "getAccount",
     summary: "Read an account",
     answers: { 200: { description: "The account.", schema: accountShape, example: accountExample } },
-    handle: ({ params }) => ({ status: 200, json: describe(services, findAccount(services, params.id)) }),
+    handle: ({ params }) => ({
+      status: 200,
+      json: describeAccount(services, findAccount(services, params.id)),
+    }),
   });
 }
 
@@ -151,10 +156,13 @@ function changeAccount(services: Needs<"ids" | "tenants" | "meter" | "actors">):
       const { id } = findResident(services, context.params.id);
       if (context.body.plan !== undefined) requirePlan(services, context.body.plan);
       return commitChange(context, {
-        write: () => tenants.updateAccount(id, (current) => changed(services, current, context.body)),
+        write() {
+          requireResident(services, id);
+          return tenants.updateAccount(id, (current) => changed(services, current, context.body));
+        },
         answer: ({ made, before }) => ({
           status: 200,
-          json: describe(services, made),
+          json: describeAccount(services, made),
           audited: { scope: id, before: fieldsOf(services, before), after: fieldsOf(services, made) },
         }),
         remember: ({ made }) => tenants.rememberAccount(made),
@@ -187,7 +195,10 @@ function createProject(services: Needs<"ids" | "tenants">): AnyRoute {
       const { id } = findResident(services, context.params.id);
       const { name, mode } = context.body;
       return commitChange(context, {
-        write: () => tenants.insertProject(id, name, mode),
+        write() {
+          requireResident(services, id);
+          return tenants.insertProject(id, name, mode);
+        },
         answer: (made) => ({
           status: 201,
           json: createdProjectOf(services, made),
@@ -208,14 +219,4 @@ function changed(
   const resumes = current.suspended && change.suspended === false;
   const isOther = change.plan !== undefined && change.plan !== current.plan;
   return resumes || isOther ? { ...change, openedAt: actors.clock.now() } : change;
-}
-
-/** The same; throws 409 where it has moved to another cell. */
-function findResident(services: Needs<"ids" | "tenants">, id: string): Account {
-  const account = findAccount(services, id);
-  const standing = services.tenants.standing(account);
-  if (standing === "moving")
-    throw new Problem("conflict", "The account moves to another cell at the moment.");
-  if (account.movedTo === null) return account;
-  throw new Problem("conflict", `The account lives in cell ${account.movedTo.cell}: ask that one.`);
 }

@@ -101,13 +101,17 @@ export class Meter implements BatchPart {
    * be none.
    */
   get missingPlans(): ReadonlyMap<string, number> {
-    const lost = [...this.tenants.accounts()].filter(({ plan }) => !this.hasPlan(plan));
+    const lost = [...this.tenants.accounts()].filter(
+      ({ plan, movedTo }) => movedTo === null && !this.hasPlan(plan),
+    );
     const byPlan = Map.groupBy(lost, ({ plan }) => plan);
     return new Map([...byPlan].map(([plan, accounts]) => [plan, accounts.length]));
   }
 
   planOf(account: Account): Plan {
-    const plan = findPlan(this.plans, account.plan);
+    // Of an account that has moved, the plans of its cell decide.
+    const name = account.movedTo === null || this.hasPlan(account.plan) ? account.plan : "unlimited";
+    const plan = findPlan(this.plans, name);
     if (plan === undefined) throw new Error("an account is on a plan that does not exist");
     return plan;
   }

@@ -39,8 +39,13 @@ export interface NewAccount {
   test: NewProject;
 }
 
-/** Whether an account is served. `moving`: it is on its way to another cell, and nothing is taken. */
-export type Standing = "open" | "suspended" | "moving" | MovedTo;
+/** Where an account lives. `moving`: it is on its way to another cell, and its callers are refused. */
+export type Residence = "here" | "suspended" | "moving" | MovedTo;
+
+/** True where it is not this cell that answers for the account. */
+export function isAway(residence: Residence): residence is "moving" | MovedTo {
+  return residence === "moving" || typeof residence === "object";
+}
 
 type AccountFields = Pick<Account, "name" | "plan" | "suspended" | "openedAt" | "movedTo">;
 type NewAccountFields = Pick<Account, "name" | "plan">;
@@ -60,9 +65,9 @@ export class Tenants {
   readonly #keysOf = new Shelves<number, ApiKey>();
   readonly #used = new Map<ApiKey, number>();
   /** Accounts of which nothing is sent, as they move to another cell: in memory, as a start ends that. */
-  readonly #held = new Set<number>();
-  /** Those of them of which nothing is taken either. */
-  readonly #closed = new Set<number>();
+  readonly #moving = new Set<number>();
+  /** Those of them whose callers are refused too. */
+  readonly #refusing = new Set<number>();
   readonly #listeners: ((changed: Account) => void)[] = [];
   readonly #saveUse;
   readonly #storedKey;
@@ -135,38 +140,43 @@ export class Tenants {
   isSuspended(projectId: number): boolean {
     const owner = this.#accounts.get(this.accountIdOf(projectId));
     if (owner === undefined) return false;
-    return owner.suspended || owner.movedTo !== null || (this.#held.size > 0 && this.#held.has(owner.id));
+    return owner.suspended || owner.movedTo !== null || (this.#moving.size > 0 && this.#moving.has(owner.id));
   }
 
-  standingOf(projectId: number): Standing {
+  /** True where another cell answers for the project's account: nothing of it is needed here any more. */
+  hasArrivedElsewhere(projectId: number): boolean {
+    return this.#accounts.get(this.accountIdOf(projectId))?.movedTo?.hasArrived === true;
+  }
+
+  residenceOf(projectId: number): Residence {
     const owner = this.#accounts.get(this.accountIdOf(projectId));
-    return owner === undefined ? "open" : this.standing(owner);
+    return owner === undefined ? "here" : this.residence(owner);
   }
 
-  standing({ id, suspended, movedTo }: Account): Standing {
+  residence({ id, suspended, movedTo }: Account): Residence {
     if (movedTo !== null) return movedTo;
-    if (this.#closed.size > 0 && this.#closed.has(id)) return "moving";
-    return suspended ? "suspended" : "open";
+    if (this.#refusing.size > 0 && this.#refusing.has(id)) return "moving";
+    return suspended ? "suspended" : "here";
   }
 
-  /** Nothing of these is sent any more until `release`; false, and nothing is held, where one is already. */
-  hold(accountIds: readonly number[]): boolean {
-    if (accountIds.some((id) => this.#held.has(id))) return false;
-    for (const id of accountIds) this.#held.add(id);
+  /** Nothing of these is sent any more until `endMove`. False, and nothing begins, where one moves. */
+  beginMove(accountIds: readonly number[]): boolean {
+    if (accountIds.some((id) => this.#moving.has(id))) return false;
+    for (const id of accountIds) this.#moving.add(id);
     return true;
   }
 
-  /** Nothing of these is taken either, nor written that came before. */
-  close(accountIds: readonly number[]): void {
-    for (const id of accountIds) this.#closed.add(id);
+  /** Their callers are refused too, and nothing is written that came before. */
+  refuseCallers(accountIds: readonly number[]): void {
+    for (const id of accountIds) this.#refusing.add(id);
     this.accessChanges++;
   }
 
-  /** Ends `hold`: what was held goes on where it still lives here. */
-  release(accountIds: readonly number[]): void {
+  /** What was held goes on where it still lives here. */
+  endMove(accountIds: readonly number[]): void {
     for (const id of accountIds) {
-      this.#held.delete(id);
-      this.#closed.delete(id);
+      this.#moving.delete(id);
+      this.#refusing.delete(id);
       const owner = this.#accounts.get(id);
       if (owner) this.rememberAccount(owner);
     }

@@ -1,6 +1,7 @@
 /** What still comes here for an account that lives in another cell. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { PASSED_ON_HEADER } from "../../../src/http/framework/pass-on.ts";
+import { limit } from "../../../src/core/limits.ts";
 import { Leaving } from "../tenants/moves-kit.ts";
 
 let it: Leaving;
@@ -50,6 +51,20 @@ describe("what comes for an account that has moved", () => {
     expect(asked.map(({ status }) => status)).toEqual([218, 218, 218, 218]);
     expect(it.came.map(({ url }) => url).toSorted()).toEqual(paths.toSorted());
     expect(it.came.find(({ method }) => method === "POST")?.body).toBe('{"id":"1"}');
+  });
+
+  test("is bounded, so that what this service asks of others finds room", async () => {
+    await it.moved();
+    const held = Array.from({ length: limit("passedOnOfCellMax") }, () =>
+      it.asOwner("GET", "/v1/events?hold=1"),
+    );
+    await it.held(held.length);
+    const { status, headers } = await it.asOwner("GET", "/v1/events");
+    expect([status, headers.get("retry-after")]).toEqual([503, "2"]);
+    it.letGo();
+    const answers = await Promise.all(held);
+    await Promise.all(answers.map((answer) => answer.text()));
+    expect((await it.asOwner("GET", "/v1/events")).status).toBe(218);
   });
 
   test("is refused with 503 where that cell is not ready, or passes it back", async () => {

@@ -13,7 +13,7 @@ const SMALL_BYTES = 8192;
 
 const ENCODINGS = ["identity", "gzip", "br, gzip"];
 const project = { portalOrigins: [] };
-const services = { ids: { decode: () => 1 }, tenants: { project: () => project, standingOf: () => "open" } };
+const services = { ids: { decode: () => 1 }, tenants: { project: () => project, residenceOf: () => "here" } };
 const routes = [
   ...systemRoutes([], new TestParts()),
   ...portalPageRoutes(services as unknown as Parameters<typeof portalPageRoutes>[0]),

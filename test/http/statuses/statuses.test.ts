@@ -16,6 +16,7 @@ const BEYOND_REPLICA: Readonly<Record<string, readonly string[]>> = {
   moveAccounts: ["", "conflict", "idempotency_in_progress", "idempotency_key_reused", "internal"],
   updateAccount: ["conflict"],
   createProject: ["conflict"],
+  createProjectApiKey: ["conflict"],
 };
 const isMet = ({ operation: { operationId: name }, code }: Documented) =>
   !BEYOND_REPLICA[name]?.includes(code) && (code !== "idempotency_in_progress" || !INSTANT.includes(name));

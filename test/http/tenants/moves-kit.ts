@@ -16,6 +16,9 @@ export class Leaving implements AsyncDisposable {
   /** Whether the other cell is ready. */
   isReady = true;
   readonly #other: Bun.Server<undefined>;
+  #asked = 0;
+  #answerAll: () => void = () => {};
+  readonly #mayAnswer = new Promise<void>((resolve) => (this.#answerAll = resolve));
 
   private constructor(
     readonly api: Api,
@@ -38,6 +41,16 @@ export class Leaving implements AsyncDisposable {
 
   get machine(): string {
     return `127.0.0.1:${this.#other.port}`;
+  }
+
+  /** Resolves once the other cell was asked so often. */
+  async held(count: number): Promise<void> {
+    while (this.#asked < count) await Bun.sleep(5);
+  }
+
+  /** The other cell answers what it has held. */
+  letGo(): void {
+    this.#answerAll();
   }
 
   /** Resolves with the answer, for which the replica has to confirm. */
@@ -63,6 +76,8 @@ export class Leaving implements AsyncDisposable {
     const { pathname, search } = new URL(request.url);
     if (pathname === "/readyz") return new Response(null, { status: this.isReady ? 200 : 503 });
     const { method, headers } = request;
+    this.#asked++;
+    if (search.includes("hold=")) await this.#mayAnswer;
     this.came.push({ method, url: pathname + search, headers, body: await request.text() });
     return new Response("from the other", { status: 218, headers: { "x-own": "1", connection: "close" } });
   }

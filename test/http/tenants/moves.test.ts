@@ -49,6 +49,28 @@ describe("a move", () => {
       ).toBe(409);
   });
 
+  test("is refused to a cell that others have moved to before, or that follows another one", async () => {
+    const next = await it.api.data.tenants.createAccount({ name: "next", plan: "pro" });
+    expect((await it.move({ installation: "another" })).json["detail"]).toContain("follows the replica");
+    await it.moved();
+    const late = await it.move({ accounts: [it.api.data.ids.encode("acct", next.id)] });
+    expect([late.status, late.json["detail"]]).toEqual([409, expect.stringContaining("takes accounts once")]);
+    const key = { name: "k" };
+    const project = it.api.data.ids.encode("proj", it.made.live.project.id);
+    const keyed = await it.api.call("POST", `/v1/operator/projects/${project}/api-keys`, key, OPERATOR_TOKEN);
+    expect(keyed.status).toBe(409);
+  });
+
+  test("that the replica does not confirm in time has been made all the same", async () => {
+    it.api.replica.waitMs = 50;
+    const late = await it.move();
+    expect([late.json["code"], late.json["detail"]]).toEqual([
+      "replica_unavailable",
+      expect.stringContaining("The accounts have left"),
+    ]);
+    expect((await it.asOwner("GET", "/v1/events")).status).toBe(218);
+  });
+
   test("is refused to this cell, of an account that is not there, and without a replica", async () => {
     expect((await it.move({ cell: "00" })).json["errors"]).toMatchObject([{ pointer: "/cell" }]);
     const strange = it.move({ accounts: [it.id, "acct_nobody"] });
