@@ -323,7 +323,7 @@ export const LIMITS = {
     unit: "bytes",
     why:
       "A larger event is parsed, validated, filtered and transformed in turns of the event loop of their own: no turn takes longer " +
-      "than JSON.parse of a body of 1 MiB and 40 ms, whatever it holds.",
+      "than JSON.parse of a body of 1 MiB and 20 ms, whatever it holds.",
   },
   transformationsMax: {
     value: 32,

@@ -78,6 +78,19 @@ function belowField(trees: Trees, name: string): Trees {
   return trees.flatMap((tree) => tree.named.get(name) ?? NO_TREES);
 }
 
+/** An own field, also of the name `__proto__`: half of what it costs to make an object of pairs. */
+function define(object: JsonObject, name: string, value: Json): void {
+  if (name === "__proto__")
+    Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true });
+  else object[name] = value;
+}
+
+function copyOf(object: JsonObject, names: readonly string[]): JsonObject {
+  const copy: JsonObject = {};
+  for (const name of names) define(copy, name, object[name] ?? null);
+  return copy;
+}
+
 /**
  * Only what the paths name, in its place; undefined where they name nothing. Kept elements close up, a named
  * element that lacks the rest of its path becomes `{}`, and `*` over an empty array keeps it. What comes once
@@ -104,16 +117,16 @@ function pickElements(array: Json[], trees: Trees, budget: Budget): Json | undef
 }
 
 function pickFields(object: JsonObject, trees: Trees, budget: Budget): Json | undefined {
-  const kept: [string, Json][] = [];
+  let kept: JsonObject | undefined;
   budget.stepsLeft -= WHOLE_STEPS * trees.length;
-  for (const [name, value] of Object.entries(object)) {
+  for (const name of Object.keys(object)) {
     budget.stepsLeft -= stepsOf(name, trees);
     if (budget.stepsLeft < 0) break;
     const below = belowField(trees, name);
-    const part = below.length > 0 ? pickFrom(value, below, budget) : undefined;
-    if (part !== undefined) kept.push([name, part]);
+    const part = below.length > 0 ? pickFrom(object[name] ?? null, below, budget) : undefined;
+    if (part !== undefined) define((kept ??= {}), name, part);
   }
-  return kept.length > 0 ? Object.fromEntries(kept) : undefined;
+  return kept;
 }
 
 /**
@@ -131,22 +144,30 @@ function omitElements(array: Json[], trees: Trees, budget: Budget): Json {
   budget.stepsLeft -= trees.length * (WHOLE_STEPS + ELEMENT_STEPS * array.length);
   if (array.length === 0) return array;
   const every = belowAny(trees);
-  const left = array.map((element, index) => omitFrom(element, belowElement(trees, every, index), budget));
-  if (left.every((element, index) => element === array[index])) return array;
-  return left.filter((element) => element !== undefined);
+  let left: Json[] | null = null;
+  for (let index = 0; index < array.length; index++) {
+    const element = array[index] ?? null;
+    const part = omitFrom(element, belowElement(trees, every, index), budget);
+    if (left === null && part === element) continue;
+    left ??= array.slice(0, index);
+    if (part !== undefined) left.push(part);
+  }
+  return left ?? array;
 }
 
 function omitFields(object: JsonObject, trees: Trees, budget: Budget): Json {
   const names = Object.keys(object);
   budget.stepsLeft -= WHOLE_STEPS * trees.length;
   for (const name of names) budget.stepsLeft -= stepsOf(name, trees);
-  if (budget.stepsLeft < 0 || !names.some((name) => belowField(trees, name).length > 0)) return object;
-  let changed = false;
-  const left: [string, Json][] = [];
-  for (const [name, value] of Object.entries(object)) {
+  if (budget.stepsLeft < 0) return object;
+  let left: JsonObject | null = null;
+  for (let at = 0; at < names.length; at++) {
+    const name = names[at] ?? "";
+    const value = object[name] ?? null;
     const part = omitFrom(value, belowField(trees, name), budget);
-    changed ||= part !== value;
-    if (part !== undefined) left.push([name, part]);
+    if (left === null && part === value) continue;
+    left ??= copyOf(object, names.slice(0, at));
+    if (part !== undefined) define(left, name, part);
   }
-  return changed ? Object.fromEntries(left) : object;
+  return left ?? object;
 }
