@@ -79,6 +79,18 @@ function childrenOf(pid: number): number[] {
   return lists.flatMap((list) => list.trim().split(" ").filter(Boolean).map(Number));
 }
 
+/** kill -9 of every process that names a data directory. */
+export function killAllOf(dataDir: string): void {
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      if (readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(dataDir))
+        process.kill(Number(pid), "SIGKILL");
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+}
+
 /** The path of the executable, in the version that the Dockerfile pins. */
 export function buildLitestream(): Promise<string> {
   return buildGoTool(`github.com/benbjohnson/litestream/cmd/litestream@${readVersion()}`);

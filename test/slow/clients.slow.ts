@@ -137,6 +137,8 @@ afterAll(async () => {
 async function makeCalls(): Promise<Call[]> {
   const calls: Call[] = [];
   for (const { operation, tag, template } of keyed) {
+    // Nothing here makes it succeed: a move needs a replica.
+    if (walk.cases(operation).some(({ refused }) => refused !== undefined)) continue;
     const { party, ask } = await walk.another(operation);
     const { pathname, searchParams } = new URL(ask.path, "http://localhost");
     const names = template.split("/");

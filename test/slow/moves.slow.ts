@@ -15,7 +15,7 @@ import { startPair } from "../durability/pair.ts";
 import { Publishers } from "../durability/publishers.ts";
 import { addEndpoint, clientOf, prepareLoad } from "../durability/setup.ts";
 import { Client } from "../kit/app.ts";
-import { CONFIG, Replicated, replicateCommand } from "../kit/litestream.ts";
+import { CONFIG, killAllOf, Replicated, replicateCommand } from "../kit/litestream.ts";
 import { createTenant, OPERATOR_TOKEN } from "../kit/operator.ts";
 import { type Recorder, startRecorder } from "../kit/recorder.ts";
 import { freePorts } from "../kit/real-server.ts";
@@ -52,6 +52,16 @@ function takerCommand(from: string): string[] {
   ];
 }
 
+/** What follows for it would outlive a kill of its parents. */
+function keepTaker(taker: Service): void {
+  kept(new Replicated(taker));
+  kept({
+    async [Symbol.asyncDispose]() {
+      killAllOf(taker.dataDir);
+    },
+  });
+}
+
 interface Cells {
   old: Replicated;
   new: Service;
@@ -75,7 +85,7 @@ async function startCells(): Promise<Cells> {
     command: takerCommand(from.env["LITESTREAM_REPLICA_URL"] ?? ""),
     env: envOf(NEW, to),
   });
-  kept(new Replicated(taker));
+  keepTaker(taker);
   const publishers = new Publishers(target);
   kept({ [Symbol.asyncDispose]: () => publishers.abandon() });
   const list = join(grounds.home, `cells-${new URL(service.url).port}.json`);
@@ -171,7 +181,7 @@ describe("an account under load", () => {
     expect((audited.json["data"] as object[]).length).toBe(4);
   }, 120_000);
 
-  test.each([0, 300, 420, 460, 500, 550, 700])(
+  test.each([300, 460, 500, 700])(
     "has one home where the old cell is killed %i ms after the call",
     async (ms) => {
       const cells = await startCells();
@@ -198,7 +208,7 @@ describe("an account under load", () => {
     120_000,
   );
 
-  test.each([0, 300, 700])(
+  test.each([0, 700])(
     "has one home where the new cell is killed %i ms after the call",
     async (ms) => {
       const cells = await startCells();
@@ -233,7 +243,7 @@ test("a standby of the old cell that takes over in the middle of a move owns the
   await addEndpoint(primary.service, "http://127.0.0.1:9/");
   const url = from.env["LITESTREAM_REPLICA_URL"] ?? "";
   const taker = new Service({ command: takerCommand(url), env: envOf(NEW, to) });
-  kept(new Replicated(taker));
+  keepTaker(taker);
   await untilWaiting(taker);
   const machines = [new URL(taker.url).host];
   const call = { accounts: [tenant.id], cell: NEW, machines };

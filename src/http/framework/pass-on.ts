@@ -67,6 +67,8 @@ export class PassOn {
     if (open >= limit("passedOnOfCellMax") || this.#openInAll >= limit("passedOnMax"))
       return unreachable(to, "too many requests are passed on to it at once");
     const giveBack = this.#take(place);
+    // Nobody reads what is for a client that has left.
+    request.signal.addEventListener("abort", giveBack, { once: true });
     const machine = await this.#findReady(to.machines);
     if (machine === null) {
       giveBack();
@@ -79,8 +81,9 @@ export class PassOn {
       const answer = await ask(machine, request, { headers, body });
       const { status } = answer;
       const own = withoutConnection(answer.headers);
-      if (answer.body === null) giveBack();
-      return new Response(answer.body && untilOver(answer.body, giveBack), { status, headers: own });
+      const content = request.method === "HEAD" ? null : answer.body;
+      if (content === null) giveBack();
+      return new Response(content && untilOver(content, giveBack), { status, headers: own });
     } catch (error) {
       giveBack();
       this.#looks.delete(place);
