@@ -90,11 +90,18 @@ export class KeyedRequest {
     return true;
   }
 
-  /** Once the transaction that keeps the answer is on disk, the answer has its room for good. */
-  async keepRoom(committed: Promise<Answer>): Promise<Answer> {
-    const answer = await committed;
-    this.isKept = this.isSaved;
-    return answer;
+  /**
+   * Once the transaction that keeps the answer is on disk, the answer has its room for good. Answers the very
+   * promise of the store: whoever goes on after one of its own would come behind those that were written
+   * later, and what they changed would be undone in memory.
+   */
+  keepRoom(committed: Promise<Answer>): Promise<Answer> {
+    // `committed` tells whoever asked what fails.
+    void committed.then(
+      () => (this.isKept = this.isSaved),
+      () => {},
+    );
+    return committed;
   }
 
   /** The request was refused or failed: nothing is kept for it, unless it failed after its commit. */

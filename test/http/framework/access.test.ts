@@ -1,10 +1,10 @@
 /** Whoever may not call any more has no effect, also where the request began before. */
-import { describe, expect, spyOn, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { once } from "node:events";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { startApp, type TestApp } from "../../kit/app.ts";
 import { type Page, type Reply, startApi } from "../log-kit.ts";
+import { togetherAt } from "../together.ts";
 
 /** A POST whose body comes when `finish` is called; it answers the status. */
 async function beginPost(app: TestApp, path: string, token: string, json: unknown) {
@@ -76,22 +76,7 @@ describe("a change that shares its transaction with the end of its caller's acce
     const { json } = await api.call("POST", "/v1/api-keys", { name: "k" });
     const names = async () =>
       (await api.get<Page<{ name: string }>>("/v1/event-types")).data.map(({ name }) => name);
-    /** All of them in one transaction, in this order. */
-    const together = async <Results extends unknown[]>(
-      ...calls: { [At in keyof Results]: () => Promise<Results[At]> }
-    ): Promise<Results> => {
-      const { store } = api.data;
-      const writes = spyOn(store, "writeFor");
-      const begun: Promise<unknown>[] = [];
-      await store.holdCommits(async () => {
-        for (const call of calls) {
-          begun.push(call());
-          while (writes.mock.calls.length < begun.length) await nextTurn();
-        }
-      });
-      writes.mockRestore();
-      return Promise.all(begun) as Promise<Results>;
-    };
+    const together = togetherAt(api);
     const end = () => api[Symbol.asyncDispose]();
     return {
       api,
