@@ -52,6 +52,9 @@ export type EventRow = Omit<PublishedAnswer, "duplicate"> & { source_id: string 
 /** Fields of an endpoint that a test cares about; the others have their defaults. */
 export type EndpointFields = Partial<Omit<NewEndpoint, "projectId">> & { url: string };
 
+/** By which every secret of these services is encrypted. */
+export const CIPHER = new Cipher([new Uint8Array(32).fill(1)]);
+
 export class Api implements AsyncDisposable {
   /** Where every test that publishes sends to. */
   readonly receiver: Receiver = startReceiver();
@@ -78,8 +81,7 @@ export class Api implements AsyncDisposable {
     const { now } = clock;
     const sync = () => this.diskWaitsFor.then(() => this.#disk.sync());
     const parts = storeParts({ now, sync });
-    const cipher = new Cipher([new Uint8Array(32).fill(1)]);
-    this.data = openData(this.#disk.sqlite, parts, { cipher, cell: "00", plans });
+    this.data = openData(this.#disk.sqlite, parts, { cipher: CIPHER, cell: "00", plans });
     const { data } = this;
     const guard = createGuard({ allow: ["127.0.0.0/8"] });
     const transport = createTransport({ guard, monotonic: () => performance.now() });

@@ -1,6 +1,8 @@
 /** Changes that share a transaction take effect in the order in which they were written, keyed or not. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { type Api, type Reply, startApi } from "../log-kit.ts";
+import { openData } from "../../../src/store/data.ts";
+import { storeParts } from "../../kit/store-parts.ts";
+import { type Api, CIPHER, type Reply, startApi } from "../log-kit.ts";
 import { togetherAt } from "../together.ts";
 
 let api: Api;
@@ -40,30 +42,53 @@ describe.each(WAYS)("%s", (_name, first, second) => {
   });
 });
 
-describe("a keyed change and the end of what it changed", () => {
-  test("leave nothing of a source, nor of an endpoint", async () => {
-    const made = async (path: string, body: object) =>
-      String((await api.call("POST", path, body)).json["id"]);
-    const source = `/v1/sources/${await made("/v1/sources", { provider: "service", name: "s" })}`;
-    const endpoint = `/v1/endpoints/${await made("/v1/endpoints", { url: api.receiver.url("gone") })}`;
-    for (const [nth, path] of [source, endpoint].entries()) {
-      const headers = { "idempotency-key": `k-${nth}` };
-      const replies = await togetherAt(api)<Reply[]>(
-        () => api.call("POST", `${path}/rotate-secret`, {}, "full", headers),
-        () => api.call("DELETE", path),
-      );
-      expect([path, replies.map(({ status }) => status)]).toEqual([path, [200, 204]]);
-      expect([path, (await api.call("GET", path)).status]).toEqual([path, 404]);
-    }
-  });
+type Change = readonly [method: string, path: string, body?: object];
 
-  test("leave a source paused that was paused last", async () => {
-    const { id } = (await api.call("POST", "/v1/sources", { provider: "service", name: "s" })).json;
-    const path = `/v1/sources/${String(id)}`;
-    await togetherAt(api)<Reply[]>(
-      () => api.call("POST", `${path}/rotate-secret`, {}, "full", { "idempotency-key": "k" }),
-      () => api.call("POST", `${path}/pause`),
-    );
-    expect((await api.call("GET", path)).json["status"]).toBe("paused");
-  });
-});
+/** Each of them writes, whatever the other has done. */
+const CHANGES: readonly Change[] = [
+  ["POST", "/rotate-secret", {}],
+  ["POST", "/pause"],
+  ["PATCH", "", { consumer_id: "another" }],
+  ["DELETE", ""],
+];
+const KINDS: readonly [path: string, body: object, own: object][] = [
+  ["/v1/sources", { provider: "service", name: "s", consumer_id: "one" }, { name: "changed" }],
+  ["/v1/endpoints", { url: "http://127.0.0.1:9/", consumer_id: "one" }, { description: "changed" }],
+];
+/** Whether each of the two has a key, where it is a POST. */
+const KEYED = [
+  [true, false],
+  [false, true],
+  [true, true],
+  [false, false],
+];
+
+/** What the rows say, read as a service does that starts on them. */
+function readAnew() {
+  const parts = storeParts({ now: api.clock.now, sync: async () => {} });
+  return openData(api.data.store.sqlite, parts, { cipher: CIPHER, cell: "00" });
+}
+
+const byId = (rows: Iterable<{ id: number }>) => [...rows].toSorted((a, b) => a.id - b.id);
+
+test.each(KINDS)(
+  "any two changes of one of %s in a transaction leave in memory what its row says",
+  async (path, body, own) => {
+    const changes: readonly Change[] = [...CHANGES, ["PATCH", "", own]];
+    for (const pair of changes.flatMap((one) => changes.map((other) => [one, other]))) {
+      for (const keyed of KEYED) {
+        const { id } = (await api.call("POST", path, body)).json;
+        const calls = pair.map(([method, below, json], at) => () => {
+          const headers = method === "POST" && keyed[at] ? { "idempotency-key": `${String(id)} ${at}` } : {};
+          return api.handle(method, `${path}/${String(id)}${below}`, json, "full", headers);
+        });
+        await togetherAt(api)<Response[]>(...calls);
+      }
+      const rows = readAnew();
+      const { sources, endpoints } = api.data;
+      expect([pair, byId(sources.all())]).toEqual([pair, byId(rows.sources.all())]);
+      expect([pair, byId(endpoints.all())]).toEqual([pair, byId(rows.endpoints.all())]);
+    }
+  },
+  60_000,
+);
