@@ -128,7 +128,6 @@ export async function startApp(config: Config, appParts: AppParts): Promise<App>
   disk.goLive();
   await restore({ data, pipeline, actors, retries, replayer, releaser });
   if (data.tenants.isEmpty) await welcome(config, data, { logger, announce });
-  warnOfForbidden(data, guard, logger);
   if (replication.report() === null) warnOfNoReplica(config, data, logger);
   if ((config.secretKeys?.length ?? 1) > 1 && !data.sealing.isDue) reportSealed(data.sealing.left, logger);
   const checkpointThread = startCheckpointThread(CHECKPOINTER, disk.path, fail);
@@ -137,6 +136,7 @@ export async function startApp(config: Config, appParts: AppParts): Promise<App>
   jobs.start();
   phase = { is: "open", port };
   await replication.open();
+  data.store.unattended("look at the addresses of endpoints", warnOfForbidden(data, guard, logger));
   const stop = async () => {
     phase = { is: "stopping", port };
     const jobsEnded = jobs.stop();

@@ -25,9 +25,9 @@ test("endpoints whose address is not allowed any more are counted in one line, a
     await it.endpoint({ config: { url } });
   const lines: unknown[] = [];
   const logger = { log: (...line: unknown[]) => void lines.push(line) };
-  warnOfForbidden(it.data, createGuard({ allow: ["127.0.0.0/8"] }), logger);
+  await warnOfForbidden(it.data, createGuard({ allow: ["127.0.0.0/8"] }), logger);
   expect(lines).toEqual([]);
-  warnOfForbidden(it.data, createGuard({ allow: [] }), logger);
+  await warnOfForbidden(it.data, createGuard({ allow: [] }), logger);
   expect(lines).toEqual([["warn", expect.stringContaining("not allowed any more"), { endpoints: 2 }]]);
 });
 
