@@ -79,7 +79,7 @@ function printConfig(words: readonly string[]): number {
   return EXIT.good;
 }
 
-/** Where this one waits in the background for accounts, its environment is that of the service. */
+/** Reads the settings of the service, which the same unit starts on what was taken. */
 async function take(words: readonly string[]): Promise<number> {
   const { values, positionals } = parseWords(words, { from: { type: "string" } });
   if (values.from === undefined || positionals.length > 0)

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { CELL_FORM } from "../core/ids.ts";
+import { CELL_FORM, MACHINE_FORM, MACHINES_MAX } from "../core/ids.ts";
 import { messageOf } from "../core/errors.ts";
 import { SettingsError } from "../platform/start-error.ts";
 import { parseCidr } from "../transport/addresses.ts";
@@ -12,14 +12,13 @@ import { parseCidr } from "../transport/addresses.ts";
 export const LIST_CELLS_MAX = 1024;
 
 const CLOSED = { additionalProperties: false } as const;
-/** A name or an address of IPv4 or, in brackets, IPv6, and a port. */
-const MACHINE = "^([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$";
+const MACHINE = MACHINE_FORM.source;
 const PATH = "^/[A-Za-z0-9._/-]+$";
 
 const cellShape = Type.Object(
   {
     cell: Type.String({ pattern: CELL_FORM.source }),
-    machines: Type.Array(Type.String({ pattern: MACHINE }), { minItems: 1, maxItems: 16 }),
+    machines: Type.Array(Type.String({ pattern: MACHINE }), { minItems: 1, maxItems: MACHINES_MAX }),
   },
   CLOSED,
 );

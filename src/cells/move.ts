@@ -1,5 +1,6 @@
 import { messageOf } from "../core/errors.ts";
 import { StartError } from "../platform/start-error.ts";
+import { askMachine } from "../transport/machines.ts";
 import type { Cell } from "./list.ts";
 import { askCell } from "./operator.ts";
 import { WAITS_AS } from "./take.ts";
@@ -67,8 +68,7 @@ async function requireWaiting({ cell, machines }: Cell): Promise<string> {
 
 async function readyzOf(machine: string): Promise<Record<string, unknown> | null> {
   try {
-    const signal = AbortSignal.timeout(ASK_MS);
-    const answer = await fetch(`http://${machine}/readyz`, { signal, redirect: "error", proxy: false });
+    const answer = await askMachine(machine, "/readyz", { timeoutMs: ASK_MS });
     return (await answer.json()) as Record<string, unknown>;
   } catch {
     return null;

@@ -1,4 +1,5 @@
 import { messageOf } from "../core/errors.ts";
+import { askMachine, type MachineAsk } from "../transport/machines.ts";
 import type { Cell } from "./list.ts";
 
 /** What is asked of cells directly, with the operator's token, and of all of them at once. */
@@ -30,11 +31,8 @@ export function askCells<T>(
 export type Get = (path: string) => Promise<string>;
 
 /** What is asked of a cell: a GET unless it says otherwise. */
-export interface Ask {
-  method?: "GET" | "POST";
+export interface Ask extends Partial<Omit<MachineAsk, "token">> {
   path: string;
-  body?: object;
-  timeoutMs?: number;
 }
 
 /**
@@ -44,20 +42,12 @@ export interface Ask {
 export async function askCell(
   { machines }: Pick<Cell, "machines">,
   token: string,
-  { method = "GET", path, body, timeoutMs = ASK_MS }: Ask,
+  { path, ...ask }: Ask,
 ): Promise<string> {
   let problem = "";
   for (const machine of machines) {
-    const url = `http://${machine}${path}`;
     try {
-      const answer = await fetch(url, {
-        method,
-        headers: { authorization: `Bearer ${token}`, ...(body && { "content-type": "application/json" }) },
-        ...(body && { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(timeoutMs),
-        redirect: "error",
-        proxy: false,
-      });
+      const answer = await askMachine(machine, path, { token, timeoutMs: ASK_MS, ...ask });
       const text = await answer.text();
       if (answer.ok) return text;
       problem = `${machine} answers ${answer.status}: ${detailOf(text)}`;

@@ -16,6 +16,10 @@ const HIDDEN_CHARS = 14;
 
 /** What a cell may be called. */
 export const CELL_FORM = /^[0-9A-HJKMNP-TV-Z]{2}$/;
+/** Where a machine of a cell is: a name or an address of IPv4 or, in brackets, IPv6, and a port. */
+export const MACHINE_FORM = /^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}$/;
+/** As many as a cell may have. */
+export const MACHINES_MAX = 16;
 
 /**
  * `typ` and `pos` stand in cursors only: a type of events is called by its name, a position in a queue is

@@ -1,5 +1,6 @@
 import type { Account, MovedTo } from "../core/model.ts";
 import type { JobControl } from "../platform/job-control.ts";
+import { askMachine } from "../transport/machines.ts";
 import type { Data } from "../store/data.ts";
 
 const ASK_MS = 2000;
@@ -86,17 +87,12 @@ export async function isAtHome(
 ): Promise<boolean> {
   const asked = machines.map(async (machine) => {
     const ask = (path: string) =>
-      fetch(`http://${machine}${path}`, {
-        headers: { authorization: `Bearer ${operatorToken ?? ""}` },
-        signal: AbortSignal.timeout(ASK_MS),
-        redirect: "error",
-        proxy: false,
-      });
+      askMachine(machine, path, { token: operatorToken ?? "", timeoutMs: ASK_MS });
     const [account, metrics] = await Promise.all([
       ask(`/v1/operator/accounts/${accountId}`),
       ask("/metrics"),
     ]);
-    const uploads = /^sealpost_replica_uploads(?:_total)? (\d+)/m.exec(await metrics.text())?.[1] ?? "0";
+    const uploads = /^sealpost_replica_uploads (\d+)/m.exec(await metrics.text())?.[1] ?? "0";
     return account.ok && Number(uploads) > 0;
   });
   const answers = await Promise.allSettled(asked);

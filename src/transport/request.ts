@@ -14,18 +14,23 @@ export interface RequestParts {
 /** Latin-1 without control characters: CR, LF and NUL would end the line (RFC 9110 section 5.5). */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** What the transport itself decides: where the request goes and ends, and how the connection lives. */
-export const TRANSPORT_HEADERS: ReadonlySet<string> = new Set([
+/** Of one connection alone, and nothing of what is said on it. Source: RFC 9110, 7.6.1. */
+export const CONNECTION_HEADERS = [
   "connection",
-  "content-length",
-  "expect",
-  "host",
   "keep-alive",
   "proxy-connection",
   "te",
   "trailer",
   "transfer-encoding",
   "upgrade",
+] as const;
+
+/** What the transport itself decides: where the request goes and ends, and how the connection lives. */
+export const TRANSPORT_HEADERS: ReadonlySet<string> = new Set([
+  ...CONNECTION_HEADERS,
+  "content-length",
+  "expect",
+  "host",
 ]);
 
 /** Lines of such characters only. */

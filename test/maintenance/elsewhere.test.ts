@@ -59,7 +59,7 @@ describe("what is left of it", () => {
       port: 0,
       fetch: ({ url }) =>
         url.endsWith("/metrics")
-          ? new Response(`# TYPE x counter\nsealpost_replica_uploads_total ${uploads}\n`)
+          ? new Response(`# TYPE x gauge\nsealpost_replica_uploads ${uploads}\n`)
           : Response.json({}, { status }),
     });
     const to = { cell: "2B", machines: ["127.0.0.1:1", `127.0.0.1:${cell.port}`], hasArrived: false };

@@ -2,6 +2,8 @@ import { messageOf, type Problem, unavailable } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { RecentMap } from "../../core/structures/recent-map.ts";
 import type { MovedTo } from "../../core/model.ts";
+import { askMachine } from "../../transport/machines.ts";
+import { CONNECTION_HEADERS } from "../../transport/request.ts";
 
 /**
  * What still comes here for an account that has moved: passed on to its cell as it came, and the answer is
@@ -20,17 +22,6 @@ const ANSWER_MS = 75_000;
 export const PASSED_ON_IDLE_SECONDS = 90;
 const RETRY_SECONDS = 2;
 const PLACES_MAX = 100;
-
-/** Of one connection alone. Source: RFC 9110, 7.6.1. */
-const OF_THE_CONNECTION = [
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-];
 
 /** A look at a cell's machines. */
 interface Look {
@@ -124,8 +115,7 @@ export class PassOn {
 /** Never rejects. */
 function findReady(machines: readonly string[]): Promise<string | null> {
   const answers = machines.map(async (machine) => {
-    const signal = AbortSignal.timeout(READYZ_MS);
-    const answer = await fetch(`http://${machine}/readyz`, { signal, proxy: false, redirect: "error" });
+    const answer = await askMachine(machine, "/readyz", { timeoutMs: READYZ_MS });
     if (!answer.ok) throw new Error("not ready");
     return machine;
   });
@@ -187,6 +177,6 @@ function unreachable({ cell }: MovedTo, why: string): Problem {
 
 function withoutConnection(headers: Headers): Headers {
   const kept = new Headers(headers);
-  for (const name of OF_THE_CONNECTION) kept.delete(name);
+  for (const name of CONNECTION_HEADERS) kept.delete(name);
   return kept;
 }

@@ -145,10 +145,15 @@ export function createdAccountOf(
   };
 }
 
-/** Throws 404 for an id that is malformed or unknown. */
-export function findAccount({ ids, tenants }: Needs<"ids" | "tenants">, id: string): Account {
+/** Undefined for an id that is malformed or unknown. */
+export function lookUpAccount({ ids, tenants }: Needs<"ids" | "tenants">, id: string): Account | undefined {
   const key = ids.decode("acct", id);
-  const account = key === null ? undefined : tenants.account(key);
+  return key === null ? undefined : tenants.account(key);
+}
+
+/** The same; throws 404. */
+export function findAccount(services: Needs<"ids" | "tenants">, id: string): Account {
+  const account = lookUpAccount(services, id);
   if (account === undefined) throw notFound("account");
   return account;
 }

@@ -1,11 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { invalid, Problem, unavailable } from "../../core/errors.ts";
-import { CELL_FORM } from "../../core/ids.ts";
+import { CELL_FORM, MACHINE_FORM, MACHINES_MAX } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import type { Account, MovedTo } from "../../core/model.ts";
 import { installationOf } from "../../store/identity.ts";
 import { nameCell } from "../../store/moving.ts";
-import { accountExample, accountShape, describeAccount } from "./account-shape.ts";
+import { accountExample, accountShape, describeAccount, lookUpAccount } from "./account-shape.ts";
 import { type Answer, type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 
@@ -13,9 +13,6 @@ type MoveNeeds = Needs<
   "ids" | "tenants" | "meter" | "actors" | "store" | "meta" | "audit" | "confirmations" | "cell" | "monotonic"
 >;
 
-/** A name or an address of IPv4 or, in brackets, IPv6, and a port. */
-const MACHINE = "^([A-Za-z0-9.-]+|\\[[0-9A-Fa-f:.]+\\]):[0-9]{1,5}$";
-const MACHINES_MAX = 16;
 const LOOK_MS = 20;
 const RETRY_SECONDS = 10;
 
@@ -35,7 +32,7 @@ const moveShape = Type.Object(
       pattern: CELL_FORM.source,
       description: "The two characters of the other cell.",
     }),
-    machines: Type.Array(Type.String({ pattern: MACHINE, maxLength: 300 }), {
+    machines: Type.Array(Type.String({ pattern: MACHINE_FORM.source, maxLength: 300 }), {
       minItems: 1,
       maxItems: MACHINES_MAX,
       description: "`host:port` of its machine, or of each machine of its pair.",
@@ -110,8 +107,7 @@ async function move(
 }
 
 function requireAccount(services: MoveNeeds, id: string, at: number): Account {
-  const key = services.ids.decode("acct", id);
-  const account = key === null ? undefined : services.tenants.account(key);
+  const account = lookUpAccount(services, id);
   if (account === undefined) throw invalid(`/accounts/${at}`, "There is no such account.");
   return account;
 }

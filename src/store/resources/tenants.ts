@@ -140,7 +140,7 @@ export class Tenants {
   isSuspended(projectId: number): boolean {
     const owner = this.#accounts.get(this.accountIdOf(projectId));
     if (owner === undefined) return false;
-    return owner.suspended || owner.movedTo !== null || (this.#moving.size > 0 && this.#moving.has(owner.id));
+    return owner.suspended || owner.movedTo !== null || this.#moving.has(owner.id);
   }
 
   /** True where another cell answers for the project's account: nothing of it is needed here any more. */
@@ -155,7 +155,7 @@ export class Tenants {
 
   residence({ id, suspended, movedTo }: Account): Residence {
     if (movedTo !== null) return movedTo;
-    if (this.#refusing.size > 0 && this.#refusing.has(id)) return "moving";
+    if (this.#refusing.has(id)) return "moving";
     return suspended ? "suspended" : "here";
   }
 
