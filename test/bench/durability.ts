@@ -120,7 +120,7 @@ await measure("a folder", { LITESTREAM_REPLICA_URL: `file://${replica}` });
   await using bucket = await Bucket.start();
   await measure("a bucket on this machine", bucket.places(directory).env);
   const delay = await startDelay(bucket.port, awayMs);
-  await measure(`a bucket ${awayMs} ms away`, bucket.places(directory, delay.port).env);
+  await measure(`a bucket ${awayMs} ms away`, bucket.places(directory, `http://127.0.0.1:${delay.port}`).env);
   delay.stop();
 }
 await receiver.stop(true);

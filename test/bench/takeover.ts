@@ -45,9 +45,13 @@ const home = mkdtempSync(join(tmpdir(), "sealpost-takeover-"));
 process.on("exit", () => rmSync(home, { recursive: true, force: true }));
 
 interface Taken {
-  /** From the kill until the standby has the lease, and until it answers `/readyz`, in milliseconds. */
+  /**
+   * From the kill until the standby has the lease, until it answers `/readyz`, and until a publish is accepted,
+   * in milliseconds.
+   */
   leaseMs: number;
   readyMs: number;
+  acknowledgedMs: number;
   acknowledged: number;
   lost: number;
   /** Messages that came more than once without a refusal, each time under the same `webhook-id`. */
@@ -70,8 +74,8 @@ async function killOnce(litestream: string, places: Places): Promise<Taken> {
   await using pair = await startPair(litestream, settings, places);
   await using recorder = await startRecorder();
   const { primary, standby } = pair;
-  const target = await prepareLoad(primary.service, recorder);
   const bytes = await fill(pair);
+  const target = await prepareLoad(primary.service, recorder);
   if (mib > 0) console.log(`  the database has ${(bytes / MIB).toFixed(0)} MiB`);
   const router = new Router(target, [primary, standby]);
   const publishers = new Publishers(target, { count: PUBLISHERS });
@@ -81,6 +85,8 @@ async function killOnce(litestream: string, places: Places): Promise<Taken> {
   rmSync(primary.service.dataDir, { recursive: true });
   await standby.ready();
   const [readyMs, leaseMs] = [Date.now() - lostAt, standby.becameAt - lostAt];
+  await publishers.whenAcknowledged(1);
+  const acknowledgedMs = Date.now() - lostAt;
   await publishers.whenAcknowledged(ACKNOWLEDGED);
   await publishers.finish();
   await router[Symbol.asyncDispose]();
@@ -91,6 +97,7 @@ async function killOnce(litestream: string, places: Places): Promise<Taken> {
   return {
     leaseMs,
     readyMs,
+    acknowledgedMs,
     acknowledged: promised.length,
     lost: promised.filter((id) => !known.has(id)).length,
     again: byId.filter((all) => all.slice(0, -1).some(({ status }) => status !== 500)).length,
@@ -122,9 +129,9 @@ const taken: Taken[] = [];
 for (let nth = 1; nth <= kills; nth++) {
   const one = await killOnce(litestream, placesIn(bucket));
   taken.push(one);
-  const { leaseMs, readyMs, acknowledged, lost, again } = one;
+  const { leaseMs, readyMs, acknowledgedMs, acknowledged, lost, again } = one;
   console.log(
-    `${nth}: lease ${leaseMs} ms, ready ${readyMs} ms; ${acknowledged} acknowledged, ${lost} lost, ${again} sent again`,
+    `${nth}: lease ${leaseMs} ms, ready ${readyMs} ms, a publish accepted ${acknowledgedMs} ms; ${acknowledged} acknowledged, ${lost} lost, ${again} sent again`,
   );
 }
 const sum = (read: (one: Taken) => number) => taken.reduce((total, one) => total + read(one), 0);
@@ -136,6 +143,10 @@ distribution(
 distribution(
   "until it answers",
   taken.map(({ readyMs }) => readyMs),
+);
+distribution(
+  "until a publish is accepted",
+  taken.map(({ acknowledgedMs }) => acknowledgedMs),
 );
 console.log(
   `${sum((one) => one.acknowledged)} events acknowledged, ${sum((one) => one.lost)} of them lost, ${sum((one) => one.again)} messages sent again under the same webhook-id`,

@@ -1,50 +1,74 @@
-/** A way to a server by TCP that can be cut: then nothing arrives in either direction, and nobody is told. */
-import { connect, createServer, type Server, type Socket } from "node:net";
-import { freePorts } from "../kit/real-server.ts";
+/**
+ * A network namespace of its own, reached by cables: a pair of virtual network cards each, one of which is
+ * inside. Only root may make them (`ip netns`, Debian's package iproute2).
+ */
+import { requireTool } from "../kit/tools.ts";
 
-export class Cable implements AsyncDisposable {
-  readonly #sockets = new Set<Socket>();
-  #isCut = false;
+/** RFC 2544: for tests of networks, so nothing else has it. */
+const NET = `198.18.${process.pid % 256}`;
 
-  private constructor(
-    readonly port: number,
-    private readonly server: Server,
-  ) {}
+function ip(...args: string[]): void {
+  const { exitCode, stderr } = Bun.spawnSync(["ip", ...args]);
+  if (exitCode !== 0) throw new Error(`ip ${args.join(" ")}: ${stderr.toString()}`);
+}
 
-  static async to(target: number): Promise<Cable> {
-    const [port = 0] = await freePorts(1);
-    const server = createServer((near) => {
-      const far = connect(target, "127.0.0.1");
-      cable.#join(near, far);
-      cable.#join(far, near);
-    });
-    const cable = new Cable(port, server);
-    await new Promise<void>((listening) => server.listen(port, "127.0.0.1", listening));
-    return cable;
+/** A kernel, or a user, that may not make namespaces is a named skip, in CI as well. */
+export function canLay(): boolean {
+  if (!requireTool("ip", "apt-get install iproute2")) return false;
+  const { exitCode } = Bun.spawnSync(["unshare", "--net", "true"]);
+  if (exitCode !== 0) console.error("skipping tests: network namespaces are refused here (run as root)");
+  return exitCode === 0;
+}
+
+/** One way into an island: while it is cut nothing arrives in either direction, and nobody is told. */
+export class Cable {
+  readonly #inside: string;
+
+  constructor(
+    private readonly island: string,
+    nth: number,
+  ) {
+    const outside = `spo${process.pid % 10_000}n${nth}`;
+    this.#inside = `spi${nth}`;
+    this.address = `${NET}.${4 * nth + 2}`;
+    ip("link", "add", outside, "type", "veth", "peer", "name", this.#inside, "netns", island);
+    ip("addr", "add", `${NET}.${4 * nth + 1}/30`, "dev", outside);
+    ip("link", "set", outside, "up");
+    ip("-n", island, "addr", "add", `${this.address}/30`, "dev", this.#inside);
+    this.mend();
   }
 
-  #join(from: Socket, to: Socket): void {
-    this.#sockets.add(from);
-    from.on("data", (bytes) => this.#isCut || to.write(bytes));
-    from.on("error", () => {});
-    from.on("close", () => {
-      this.#sockets.delete(from);
-      if (!this.#isCut) to.destroy();
-    });
-  }
+  /** At which what runs inside is reached by it. */
+  readonly address: string;
 
   cut(): void {
-    this.#isCut = true;
+    ip("-n", this.island, "link", "set", this.#inside, "down");
   }
 
-  /** What was open is gone: both ends have given it up. */
   mend(): void {
-    this.#isCut = false;
-    for (const socket of this.#sockets) socket.destroy();
+    ip("-n", this.island, "link", "set", this.#inside, "up");
+  }
+}
+
+export class Island implements Disposable {
+  readonly #name = `sealpost-${process.pid}`;
+  #cables = 0;
+
+  constructor() {
+    ip("netns", "add", this.#name);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    await new Promise((closed) => this.server.close(closed));
+  /** In front of a command that runs inside. */
+  get enter(): readonly string[] {
+    return ["ip", "netns", "exec", this.#name];
+  }
+
+  lay(): Cable {
+    return new Cable(this.#name, this.#cables++);
+  }
+
+  /** Its cables go with it. */
+  [Symbol.dispose](): void {
+    ip("netns", "del", this.#name);
   }
 }

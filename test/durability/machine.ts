@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite";
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { CreateBucketCommand, DeleteObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
-import { type PlayedAws, startVersitygw, VERSITYGW_KEYS } from "../kit/aws-servers.ts";
+import { type Elsewhere, type PlayedAws, startVersitygw, VERSITYGW_KEYS } from "../kit/aws-servers.ts";
 import { type Service, startService } from "../kit/service.ts";
 import { LOAD_ENV } from "./setup.ts";
 
@@ -38,8 +38,8 @@ export class Bucket implements AsyncDisposable {
     readonly s3: S3Client,
   ) {}
 
-  static async start(): Promise<Bucket> {
-    const server = await startVersitygw();
+  static async start(elsewhere?: Elsewhere): Promise<Bucket> {
+    const server = await startVersitygw(elsewhere);
     const s3 = new S3Client({
       endpoint: server.url,
       region: "us-east-1",
@@ -55,14 +55,14 @@ export class Bucket implements AsyncDisposable {
   }
 
   /**
-   * A replica of its own at a path of the bucket, which is reached at `port`; databases are restored to a
+   * A replica of its own at a path of the bucket, which is reached at `url`; databases are restored to a
    * folder below `home`.
    */
-  places(home: string, port = this.port): BucketPlaces {
+  places(home: string, url = this.server.url): BucketPlaces {
     const restored = mkdtempSync(join(home, "test-"));
     const path = restored.slice(home.length + 1);
     const env = {
-      LITESTREAM_REPLICA_URL: `s3://replica/${path}?endpoint=http://127.0.0.1:${port}&region=us-east-1&force-path-style=true`,
+      LITESTREAM_REPLICA_URL: `s3://replica/${path}?endpoint=${url}&region=us-east-1&force-path-style=true`,
       LITESTREAM_ACCESS_KEY_ID: VERSITYGW_KEYS.accessKeyId,
       LITESTREAM_SECRET_ACCESS_KEY: VERSITYGW_KEYS.secretAccessKey,
     };

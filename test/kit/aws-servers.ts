@@ -34,15 +34,26 @@ export async function startMoto(checksAfter?: number): Promise<PlayedAws> {
 
 export const VERSITYGW_KEYS = { accessKeyId: "sealpost-root", secretAccessKey: "versity-secret-of-a-test" };
 
+/** Where a server runs that is not simply on this machine. */
+export interface Elsewhere {
+  /** In front of its command. */
+  enter: readonly string[];
+  /** At which a test reaches it. */
+  address: string;
+}
+
+const HERE: Elsewhere = { enter: [], address: "127.0.0.1" };
+
 /** versitygw over a folder of its own. */
-export async function startVersitygw(): Promise<PlayedAws> {
+export async function startVersitygw({ enter, address } = HERE): Promise<PlayedAws> {
   const command = await buildGoTool(VERSITYGW_TARGET);
   const [port = 0] = await freePorts(1);
   const folder = makeFolder("versitygw");
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://${address}:${port}`;
+  const listening = address === HERE.address ? address : "0.0.0.0";
   const server = new RealServer({
     name: "versitygw",
-    command: [command, "--port", `127.0.0.1:${port}`, "posix", folder.path],
+    command: [...enter, command, "--port", `${listening}:${port}`, "posix", folder.path],
     env: {
       ROOT_ACCESS_KEY: VERSITYGW_KEYS.accessKeyId,
       ROOT_SECRET_KEY: VERSITYGW_KEYS.secretAccessKey,

@@ -1,4 +1,4 @@
-// time budget: 600 s
+// time budget: 900 s
 /**
  * Answers that wait for the replica, under the real Litestream: the machine is lost under load, its disk with
  * it, and what was acknowledged is in what is restored elsewhere. On a machine that has no Litestream yet,
@@ -19,7 +19,7 @@ import type { Replicated } from "../kit/litestream.ts";
 import { startRecorder } from "../kit/recorder.ts";
 
 const REPLICA = { SEALPOST_DURABILITY: "replica" };
-const LOSSES = 4;
+const LOSSES = 10;
 
 const grounds = new Grounds("durability");
 
