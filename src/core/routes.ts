@@ -5,12 +5,38 @@ import type { Endpoint } from "./model.ts";
 import { atOnce, type Pieces, piecewise } from "./structures/turn-queue.ts";
 import { type Subscriber, Subscribers } from "./subscribers.ts";
 
-/** Those who subscribe to one pattern. */
-interface Place {
-  /** No other place of the project has it, nor had it. */
-  id: number;
-  /** By key of their endpoint. */
-  subscribers: Map<number, Subscriber>;
+/** Those who subscribe to one pattern: often one alone, for which a map would be most of what it takes. */
+class Place {
+  #one: Subscriber | null = null;
+  /** By key of their endpoint; from the second one on. */
+  #all: Map<number, Subscriber> | null = null;
+
+  /** `id`: no other place of the project has it, nor had it. */
+  constructor(readonly id: number) {}
+
+  get size(): number {
+    return this.#all?.size ?? (this.#one ? 1 : 0);
+  }
+
+  /** A walk goes on where it is, whatever comes and goes meanwhile. */
+  values(): Iterable<Subscriber> {
+    return this.#all?.values() ?? (this.#one ? [this.#one] : []);
+  }
+
+  set(subscriber: Subscriber): void {
+    const { id } = subscriber.endpoint;
+    if (this.#all === null && this.#one !== null && this.#one.endpoint.id !== id) {
+      this.#all = new Map([[this.#one.endpoint.id, this.#one]]);
+      this.#one = null;
+    }
+    if (this.#all) this.#all.set(id, subscriber);
+    else this.#one = subscriber;
+  }
+
+  delete(endpointId: number): void {
+    this.#all?.delete(endpointId);
+    if (this.#one?.endpoint.id === endpointId) this.#one = null;
+  }
 }
 
 /** A change of an endpoint. It leads to all that came after it. */
@@ -114,8 +140,7 @@ export class Routes {
   *#gather(type: string, consumerId: string | null, places: readonly Place[]): Pieces<Subscribers> {
     let seen = this.#latest;
     const found = new Map<number, Subscriber>();
-    for (const { subscribers } of places)
-      yield* piecewise(subscribers.values(), (one) => found.set(one.endpoint.id, one));
+    for (const place of places) yield* piecewise(place.values(), (one) => found.set(one.endpoint.id, one));
     // What changed meanwhile may stand in a place that was gone through already.
     while (seen.next !== null) {
       seen = seen.next;
@@ -166,9 +191,9 @@ export class Routes {
     const byPattern = this.#byConsumer.get(ownerOf(endpoint)) ?? new Map<string, Place>();
     this.#byConsumer.set(ownerOf(endpoint), byPattern);
     for (const pattern of endpoint.eventTypes ?? ["*"]) {
-      const place = byPattern.get(pattern) ?? { id: ++this.#placesMade, subscribers: new Map() };
+      const place = byPattern.get(pattern) ?? new Place(++this.#placesMade);
       byPattern.set(pattern, place);
-      place.subscribers.set(endpoint.id, subscriber);
+      place.set(subscriber);
     }
   }
 
@@ -176,9 +201,9 @@ export class Routes {
     this.#all.delete(endpoint.id);
     const byPattern = this.#byConsumer.get(ownerOf(endpoint));
     for (const pattern of endpoint.eventTypes ?? ["*"]) {
-      const subscribers = byPattern?.get(pattern)?.subscribers;
-      subscribers?.delete(endpoint.id);
-      if (subscribers?.size === 0) byPattern?.delete(pattern);
+      const place = byPattern?.get(pattern);
+      place?.delete(endpoint.id);
+      if (place?.size === 0) byPattern?.delete(pattern);
     }
     if (byPattern?.size === 0) this.#byConsumer.delete(ownerOf(endpoint));
   }
@@ -218,7 +243,7 @@ function placesKey(places: readonly Place[]): string {
 
 /** True where all of them are few enough for a turn: as many as an event may write to at once. */
 function isShort(places: readonly Place[]): boolean {
-  return places.reduce((sum, { subscribers }) => sum + subscribers.size, 0) <= limit("eventRowsMax");
+  return places.reduce((sum, { size }) => sum + size, 0) <= limit("eventRowsMax");
 }
 
 /** In the order of their creation. */

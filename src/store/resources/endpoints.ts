@@ -1,4 +1,4 @@
-import { eq, sql } from "drizzle-orm";
+import { and, eq, gt, ne, sql } from "drizzle-orm";
 import type { BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import type { Cipher } from "../../core/cipher.ts";
 import { keyTime } from "../../core/ids.ts";
@@ -6,6 +6,7 @@ import { limit } from "../../core/limits.ts";
 import { type Endpoint, type EndpointSecrets } from "../../core/model.ts";
 import { bound } from "../bound.ts";
 import { endpoint as table } from "../schema.ts";
+import { alikeList, alikeObject, alikeWord, alikeWords } from "../../core/structures/alike.ts";
 import { type ReadonlyShelf, Shelves } from "../../core/structures/shelf.ts";
 import { endpointWeight } from "./endpoint-weights.ts";
 import type { Store } from "../store.ts";
@@ -14,6 +15,8 @@ import { sealedPlace } from "./sealing.ts";
 export type NewEndpoint = Omit<Endpoint, "id">;
 
 /** `before`: as it was; undefined where it is new. */
+const ROWS_AT_ONCE = 500;
+
 type ChangeListener = (endpoint: Endpoint, before: Endpoint | undefined) => void;
 
 /**
@@ -37,8 +40,20 @@ export class Endpoints {
     private readonly cipher: Cipher,
   ) {
     this.#statements = prepare(store.sqlite);
-    for (const row of db.select().from(table).where(sql`status <> 'deleted'`).orderBy(table.id).all())
-      this.#index(this.#open(row));
+    this.#readAll();
+  }
+
+  /** Some at a time: the rows of a hundred thousand beside their endpoints would be twice the memory. */
+  #readAll(): void {
+    const isNext = and(gt(table.id, sql.placeholder("after")), ne(table.status, "deleted"));
+    const read = this.db.select().from(table).where(isNext).orderBy(table.id).limit(ROWS_AT_ONCE).prepare();
+    let after = 0;
+    for (let rows = read.all({ after }); rows.length > 0; rows = read.all({ after })) {
+      for (const row of rows) {
+        this.#index(this.#open(row));
+        after = row.id;
+      }
+    }
   }
 
   /** Calls `listener` for every endpoint that was made, changed or deleted, after the commit. */
@@ -224,7 +239,17 @@ export class Endpoints {
 
   #open({ sealed, ...open }: typeof table.$inferSelect): Endpoint {
     const secrets = JSON.parse(this.cipher.open(sealed, sealedPlace("endpoint", open.id))) as EndpointSecrets;
-    return { ...open, ...secrets };
+    return {
+      ...open,
+      ...secrets,
+      kind: alikeWord(open.kind),
+      ordering: alikeWord(open.ordering),
+      status: alikeWord(open.status),
+      signatureVersions: alikeWords(open.signatureVersions),
+      metadata: alikeObject(open.metadata),
+      credentials: alikeObject(secrets.credentials),
+      headers: alikeList(secrets.headers),
+    };
   }
 }
 
