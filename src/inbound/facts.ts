@@ -1,3 +1,4 @@
+import type { IdentityOrigin } from "../core/delivery-identity.ts";
 import { spansAt } from "../core/json/spans.ts";
 import { limit } from "../core/limits.ts";
 import type { Body } from "./body.ts";
@@ -19,8 +20,8 @@ export interface Facts {
 /** What was read. */
 export interface Found {
   readonly value: string;
-  /** As an identity it holds for a short time only. */
-  readonly isBrief?: true;
+  /** Where it is no signed id, what it is as an identity. That of a body holds for a short time only. */
+  readonly origin?: Extract<IdentityOrigin, "body" | "header">;
 }
 
 /** Reads one fact; `text` says in words what it reads, for the docs page and the API. */
@@ -140,19 +141,28 @@ export function derived(text: string, read: (facts: Facts) => string | null): Ex
   };
 }
 
-/** The first that is there. */
+/**
+ * The first that is there. Where one of them is signed, what another one reads of an unsigned header is
+ * another identity than the same text would be that was signed: who writes that header could take the place
+ * of an event that is still to come.
+ */
 export function firstOf(...extractors: readonly Extractor[]): Extractor {
+  const isMixed = extractors.some((one) => !isUnsigned(one) && one !== bodyHash);
   return {
     text: [...new Set(extractors.map((extractor) => extractor.text))].join(", else "),
     unsigned: unsignedOf(extractors),
     read(facts) {
       for (const extractor of extractors) {
         const found = extractor.read(facts);
-        if (found !== null) return found;
+        if (found !== null) return isMixed && isUnsigned(extractor) ? { ...found, origin: "header" } : found;
       }
       return null;
     },
   };
+}
+
+function isUnsigned({ unsigned = [] }: Extractor): boolean {
+  return unsigned.length > 0;
 }
 
 /** What they say, in brackets where only a part of it would be understood as joined. */
@@ -206,7 +216,7 @@ function hashOf(facts: Facts): string {
 /** Identity where the provider gives none: equal bytes within ten minutes are one delivery. */
 export const bodyHash: Extractor = {
   text: "hash of the body, for 10 minutes",
-  read: (facts) => ({ value: `body:${hashOf(facts)}`, isBrief: true }),
+  read: (facts) => ({ value: hashOf(facts), origin: "body" }),
 };
 
 /** The body's hash as one part of an identity, beside parts that tell equal bodies apart. */

@@ -1,3 +1,4 @@
+import { identityFrom, identityOf } from "../core/delivery-identity.ts";
 import { exactBytes } from "../core/exact-bytes.ts";
 import { hasNameTwice } from "../core/json/json.ts";
 import { limit } from "../core/limits.ts";
@@ -7,7 +8,7 @@ import { answerWithId } from "./answers.ts";
 import { type Body, isJsonContainer, readBody } from "./body.ts";
 import { hash, hmac } from "./digest.ts";
 import { eventName } from "./event-name.ts";
-import { type Facts, readPath } from "./facts.ts";
+import { type Facts, type Found, readPath } from "./facts.ts";
 import type {
   InboundRequest,
   KeyReader,
@@ -136,22 +137,24 @@ function isTooLong({ kind, data }: Body): boolean {
 
 function eventOf(row: ProviderRow, facts: Facts): Reception {
   const id = row.deliveryId.read(facts);
-  const dedupSeconds = limit(id?.isBrief ? "bodyHashKeptSeconds" : "dedupKeptSeconds");
+  const dedupSeconds = limit(id?.origin === "body" ? "bodyHashKeptSeconds" : "dedupKeptSeconds");
   const { data } = facts.body;
   if (isTooLong(facts.body)) return { kind: "too_large" };
   return {
     kind: "event",
     type: eventName(row.key, row.eventType.read(facts)?.value ?? null),
     data,
-    deliveryId: id && shortened(id.value),
+    deliveryId: id && identityFound(id),
     dedupSeconds,
     proof: proofOf(row, facts),
     answer: row.answer ? row.answer(facts) : answerWithId,
   };
 }
 
-function shortened(id: string): string {
-  return id.length > DELIVERY_ID_LENGTH_MAX ? `long:${hash("sha256", [exactBytes(id)], "hex")}` : id;
+function identityFound({ value, origin }: Found): string {
+  const identity = origin ? identityFrom(origin, value) : identityOf(value);
+  if (identity.length <= DELIVERY_ID_LENGTH_MAX) return identity;
+  return identityFrom("long", hash("sha256", [exactBytes(identity)], "hex"));
 }
 
 /**

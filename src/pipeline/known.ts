@@ -1,3 +1,4 @@
+import { identityFrom } from "../core/delivery-identity.ts";
 import { keyTime } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
 import type { Event } from "../core/model.ts";
@@ -132,9 +133,8 @@ function outlives(
   return proof.cut === undefined && proof.keptSeconds > (identity?.keptSeconds ?? 0);
 }
 
-/** Beside the ids of deliveries, none of which begins so. */
 function keyOfProof(id: string, part?: string): string {
-  return part === undefined ? `proof\n${id}` : `proof\n${id}\n${part}`;
+  return identityFrom("proof", part === undefined ? id : `${id}\n${part}`);
 }
 
 /** An event that was seen before and has left the log since: only its id is known. */

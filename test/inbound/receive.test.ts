@@ -195,12 +195,58 @@ describe("hmac signatures", () => {
     expect(reception).toMatchObject({ kind: "event", dedupSeconds: 600 });
   });
 
-  test("an id of the provider holds for thirty days, however it begins", async () => {
-    const body = '{"type":"a","id":"body:1"}';
-    const at = String(NOW_MS / 1000);
-    const signature = { "stripe-signature": `t=${at},v1=${hexMac("s", `${at}.${body}`)}` };
-    const reception = await receive("stripe", jsonRequest(body, signature), materialOf(["s"]));
-    expect(reception).toMatchObject({ deliveryId: "body:1", dedupSeconds: 2_592_000 });
+  test("an id of the provider holds for thirty days, and is nothing else, however it begins", async () => {
+    const words = ["body:1", "long:1", "header:1", "proof\\n1", "id:body:1"];
+    const ids = words.map(async (id) => {
+      const body = `{"type":"a","id":"${id}"}`;
+      const at = String(NOW_MS / 1000);
+      const signature = { "stripe-signature": `t=${at},v1=${hexMac("s", `${at}.${body}`)}` };
+      const reception = await receive("stripe", jsonRequest(body, signature), materialOf(["s"]));
+      expect(reception).toMatchObject({ dedupSeconds: 2_592_000 });
+      return "deliveryId" in reception ? reception.deliveryId : null;
+    });
+    expect(await Promise.all(ids)).toEqual(words.map((id) => `id:${id.replace("\\n", "\n")}`));
+  });
+
+  test("a header that nobody signed takes the place of no id that is signed", async () => {
+    const at = String(NOW_MS);
+    const sent = (body: string, key?: string) =>
+      receive(
+        "cashfree",
+        jsonRequest(body, {
+          "x-webhook-timestamp": at,
+          "x-webhook-signature": base64Mac("s", at + body),
+          ...(key === undefined ? {} : { "x-idempotency-key": key }),
+        }),
+        materialOf(["s"]),
+      );
+    const payment = await sent('{"type":"PAID","data":{"payment":{"cf_payment_id":"5002"}}}');
+    const dispute = await sent('{"type":"DISPUTE"}', "PAID|5002");
+    expect(payment).toMatchObject({ kind: "event", deliveryId: "PAID|5002" });
+    expect(dispute).toMatchObject({ kind: "event", deliveryId: "header:PAID|5002" });
+  });
+
+  test("of hmac an id in the signed body goes before a header that is not signed", async () => {
+    const config = {
+      header: "x-mac",
+      algorithm: "sha256",
+      encoding: "hex",
+      id_header: "x-id",
+      id_path: "id",
+    };
+    const sent = async (id_header: object, signed_content: string, text: string, body = '{"id":"in"}') => {
+      const request = jsonRequest(body, { "x-mac": hexMac("s", text), ...id_header });
+      const reception = await receive(
+        "hmac",
+        request,
+        materialOf(["s"], { config: { ...config, signed_content } }),
+      );
+      return "deliveryId" in reception ? reception.deliveryId : reception.kind;
+    };
+    const named = { "x-id": "out" };
+    expect(await sent(named, "{body}", '{"id":"in"}')).toBe("in");
+    expect(await sent(named, "{id}.{body}", 'out.{"id":"in"}')).toBe("out");
+    expect(await sent(named, "{body}", "{}", "{}")).toBe("header:out");
   });
 });
 

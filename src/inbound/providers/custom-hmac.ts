@@ -9,12 +9,12 @@ import {
 } from "../config.ts";
 import { checkedDocs } from "../define.ts";
 import type { Encoding, HashName } from "../digest.ts";
-import { derived, type Extractor, type Facts, readPath } from "../facts.ts";
+import { derived, type Extractor, type Facts, firstOf, readPath } from "../facts.ts";
 import type { Fault } from "../../core/errors.ts";
 import type { ProviderRow } from "../row.ts";
 import { type DigestRule, hmacScheme } from "../schemes/hmac.ts";
 import { whole } from "../schemes/layouts.ts";
-import type { Arrival, Scheme } from "../schemes/scheme.ts";
+import type { Scheme } from "../schemes/scheme.ts";
 import { textSecret } from "../secrets.ts";
 import { names, parseTemplate, repeats, type Template } from "../template.ts";
 import { within } from "../window.ts";
@@ -125,16 +125,19 @@ const customScheme: Scheme = {
   verify: (arrival) => hmacScheme(ruleOf(arrival.material.config)).verify(arrival),
 };
 
-/** What `config.<kind>_header`, else `config.<kind>_path`, points at. `unsigned`: when its header is not. */
+/** What `config.<kind>_header` points at where it is signed, else `config.<kind>_path`, else that header. */
 function configured(kind: "id" | "type", unsigned: string): Extractor {
-  const read = ({ arrival, body }: Facts) => {
-    const { request, material }: Arrival = arrival;
-    const header = textOf(material.config, `${kind}_header`)?.toLowerCase();
-    const path = textOf(material.config, `${kind}_path`);
-    return (header && request.headers.get(header)) || (path ? readPath(body, path) : null);
-  };
-  const text = `header config.${kind}_header, else body config.${kind}_path`;
-  return { ...derived(text, read), unsigned: [`config.${kind}_header${unsigned}`] };
+  const text = `header config.${kind}_header`;
+  const nameOf = ({ arrival }: Facts) =>
+    textOf(arrival.material.config, `${kind}_header`)?.toLowerCase() ?? "";
+  const signed = derived(text, (facts) => facts.signedHeaders[nameOf(facts)] || null);
+  const inBody = derived(`body config.${kind}_path`, ({ arrival, body }) => {
+    const path = textOf(arrival.material.config, `${kind}_path`);
+    return path ? readPath(body, path) : null;
+  });
+  const carried = ({ arrival }: Facts, name: string) => (name && arrival.request.headers.get(name)) || null;
+  const any = derived(text, (facts) => carried(facts, nameOf(facts)));
+  return firstOf(signed, inBody, { ...any, unsigned: [`config.${kind}_header${unsigned}`] });
 }
 
 export const CUSTOM_HMAC: ProviderRow = {
@@ -155,7 +158,7 @@ export const CUSTOM_HMAC: ProviderRow = {
     "Without id_header and id_path every request is an event of its own.",
     "Where {url} is signed, it is the source's address, or config.public_url.",
     "timestamp_header protects nothing unless signed_content holds {timestamp}: then whoever has seen a request can send it again with a new time.",
-    "Whoever has seen a request can send it again as another event where type or identity comes from a header that is not signed.",
+    "A header that is not signed gives type or identity only where the body's path gives none. Whoever has seen such a request can send it again as another event.",
     "Where nothing parts {id}, {url} and {body} in signed_content, a genuine request could be cut elsewhere, and be another event under the same signature. So such a signed text is taken for 30 days only as it was cut first: the provider may send it again; cut elsewhere it is refused (body_altered).",
     "When these 30 days are over, whoever has seen such a request can send it again, cut elsewhere too, unless {timestamp} is signed and no time in it is recent.",
     "White space in signed_content parts them all; anything else that stands directly beside {id} parts it from {body}. An id that holds white space, or what stands beside it, is refused (malformed).",
