@@ -7,6 +7,8 @@ export interface Caller {
   id: number;
   projectId: number;
   accountId: number;
+  /** When an API key ends by itself, in Unix milliseconds. */
+  expiresAt: number | null;
   mode: "live" | "test";
   scopes: readonly Scope[];
   /** Set for a portal token: everything that the caller sees is filtered by it. */

@@ -18,6 +18,7 @@ export const owner: Caller = {
   id: 1,
   projectId: 7,
   accountId: 3,
+  expiresAt: null,
   mode: "live",
   scopes: ["full"],
   consumerId: null,

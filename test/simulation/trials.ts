@@ -99,7 +99,13 @@ export class Trials {
     const { data, actors, pipeline } = this.run.process;
     const { id, projectId, consumerId } = trial.endpoint;
     const [route] = endpointTestRoutes({ ...data, actors, pipeline, wallNow: () => data.store.now() });
-    const own = { projectId, accountId: this.run.accountId, mode: "live", manage: true } as const;
+    const own = {
+      projectId,
+      accountId: this.run.accountId,
+      expiresAt: null,
+      mode: "live",
+      manage: true,
+    } as const;
     const caller: Caller =
       consumerId === null
         ? { ...own, kind: "api_key", id: 1, scopes: ["full"], consumerId, create: true }

@@ -46,13 +46,14 @@ function rightsOfKey({ tenants }: Pick<Data, "tenants">, token: string, now: num
   const key = tenants.findKey(token, now);
   if (!key) return null;
   const isFull = key.scopes.includes("full");
-  const { id, projectId, scopes } = key;
-  return { kind: "api_key", id, projectId, scopes, consumerId: null, manage: isFull, create: isFull };
+  const { id, projectId, scopes, expiresAt } = key;
+  const rights = { consumerId: null, manage: isFull, create: isFull };
+  return { kind: "api_key", id, projectId, scopes, expiresAt, ...rights };
 }
 
 function rightsOfLink({ portalLinks }: Pick<Data, "portalLinks">, token: string): Rights | null {
   const link = portalLinks.find(token);
   if (!link) return null;
   const { id, projectId, consumerId, manage, create } = link;
-  return { kind: "portal", id, projectId, scopes: [], consumerId, manage, create };
+  return { kind: "portal", id, projectId, scopes: [], expiresAt: null, consumerId, manage, create };
 }

@@ -304,7 +304,7 @@ export class RequestHandler implements RequestContext {
     this.room.whenRefused((problem) => {
       this.bytes = NO_BYTES;
       refused.abort(problem);
-    });
+    }, true);
     return AbortSignal.any([this.request.signal, refused.signal]);
   }
 
@@ -322,10 +322,11 @@ export class RequestHandler implements RequestContext {
     return caller;
   }
 
-  /** The same, but for a key's expiry: a key is looked up again only after any key or link was changed. */
+  /** The same: a key is looked up again only after any key was changed, or once its time is over. */
   private admitAgain(isInWrite = false): void {
-    const isSame = this.shared.parts.accessChanges() === this.admittedAsOf;
-    if (!isSame || this.caller?.kind !== "api_key") this.admit(isInWrite);
+    const { parts } = this.shared;
+    const isSame = parts.accessChanges() === this.admittedAsOf && this.caller?.kind === "api_key";
+    if (!isSame || (this.caller?.expiresAt ?? Infinity) <= parts.now()) this.admit(isInWrite);
   }
 
   private handle(): Answer | Promise<Answer> {
@@ -356,7 +357,7 @@ export class RequestHandler implements RequestContext {
         : shared.bodies.begin(accountOf(caller), memberOf(caller));
     try {
       const bytes = await readBody(this.request, bodyMaxBytes, this.room);
-      if (isHeavy(bytes.length)) this.room.whenRefused(() => (this.bytes = NO_BYTES));
+      if (isHeavy(bytes.length)) this.room.whenRefused(() => (this.bytes = NO_BYTES), true);
       return bytes;
     } catch (error) {
       if (error instanceof Problem && error.code === "payload_too_large") route.onTooLarge?.(this.params);

@@ -39,6 +39,18 @@ test("a key that is revoked while its request's body comes makes no other key, a
   expect(await event()).toBe(401);
 });
 
+test("a key that ends while its request's body comes makes no other key, and publishes nothing", async () => {
+  await using app = await startApp();
+  const endsAt = Date.now() + 1500;
+  const expires_at = new Date(endsAt).toISOString();
+  const key = await app.live.create("/v1/api-keys", { name: "brief", expires_at });
+  const heir = await beginPost(app, "/v1/api-keys", key["key"] ?? "", { name: "heir" });
+  const event = await beginPost(app, "/v1/events", key["key"] ?? "", { type: "a.b", data: {} });
+  await Bun.sleep(endsAt - Date.now() + 1);
+  expect(await heir()).toBe(401);
+  expect(await event()).toBe(401);
+});
+
 test("a key may revoke itself, once", async () => {
   await using app = await startApp();
   const key = await app.live.create("/v1/api-keys", { name: "own" });
