@@ -69,6 +69,36 @@ export async function signedBodies(target: Target): Promise<() => Promise<Tally>
   };
 }
 
+/**
+ * Strangers who send a megabyte to no source, each again as soon as it is answered, beside a genuine sender:
+ * more than half of what that sends has to pass.
+ */
+export async function strangersMegabytes(target: Target): Promise<() => Promise<Tally>> {
+  const source = { name: "bench", provider: "github", signing_secret: SECRET };
+  const reply = await call(target, "POST", "/v1/sources", source);
+  const { ingest_path: path } = (await reply.json()) as { ingest_path: string };
+  const send = (to: string, body: string, headers: Record<string, string> = {}) =>
+    fetch(`http://127.0.0.1:${target.port}${to}`, { method: "POST", body, headers });
+  const megabyte = "x".repeat(1024 * 1024);
+  const stranger = () => send("/ingest/src_01M888DMFK00XMN49FS0AGF330", megabyte);
+  const body = JSON.stringify({ text: "x".repeat(200_000) });
+  const signature = `sha256=${createHmac("sha256", SECRET).update(body).digest("hex")}`;
+  let nth = 0;
+  const genuine = async () => {
+    await Bun.sleep(20);
+    const own = { "x-hub-signature-256": signature, "x-github-event": "push" };
+    return send(path, body, { ...own, "x-github-delivery": String(nth++) });
+  };
+  return async () => {
+    const [strangers, passed] = await Promise.all([atOnce(4000, stranger, 100), atOnce(10, genuine, 1)]);
+    if ((passed["200"] ?? 0) < 6) throw new Error(`genuine bodies have not passed: ${JSON.stringify(passed)}`);
+    return {
+      ...Object.fromEntries(Object.entries(passed).map(([key, n]) => [`genuine ${key}`, n])),
+      ...strangers,
+    };
+  };
+}
+
 /** Held polls of endpoints that are paused, each of which hears of every event. */
 export async function crowdedPolls(target: Target): Promise<() => Promise<Tally>> {
   const held: (() => void)[] = [];

@@ -19,6 +19,7 @@ import {
   longHeads,
   manyVersions,
   signedBodies,
+  strangersMegabytes,
 } from "./heavy-callers.ts";
 import { holdConnections } from "./held.ts";
 
@@ -57,6 +58,7 @@ export const HEAVY_FLOODS: readonly HeavyFlood[] = [
   { name: "many credentials", peakMiBMax: 180, seconds: 15, prepare: manyCredentials },
   { name: "black holes", peakMiBMax: 370, seconds: 30, prepare: blackHoles },
   { name: "signed bodies", peakMiBMax: 650, seconds: 15, prepare: signedBodies },
+  { name: "strangers", peakMiBMax: 650, seconds: 15, prepare: strangersMegabytes },
   { name: "held polls", peakMiBMax: 400, seconds: 15, prepare: crowdedPolls },
   { name: "held logos", peakMiBMax: 250, seconds: 15, prepare: heldLogos },
   { name: "long heads", peakMiBMax: 300, seconds: 15, prepare: longHeads },

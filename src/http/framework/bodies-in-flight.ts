@@ -33,10 +33,10 @@ export interface BodyInFlight {
   /** Counts bytes that have come, or are about to. Throws 503 where this body is the one that has to go. */
   take(bytes: number): void;
   /**
-   * The body comes in, or waits: until `settle` it may be refused for another's sake, and `refuse` is called
-   * then. Else it counts as worked on.
+   * The body comes in, or is whole and waits: until `settle` it may be refused for another's sake, and
+   * `refuse` is called then. Else it counts as worked on.
    */
-  whenRefused(refuse: (problem: Problem) => void): void;
+  whenRefused(refuse: (problem: Problem) => void, isWhole?: boolean): void;
   /** It is worked on, and not refused any more. Throws 503 where it was, or its member has its share. */
   settle(): void;
   /** Whose it is from now on. Throws 503 where there is no room. */
@@ -96,7 +96,7 @@ class Holder {
   }
 
   /** Which of its bodies goes, so that `current` has room; undefined where none may. */
-  victim(current: Body): Body | undefined {
+  victim(current: Body, random: () => number): Body | undefined {
     const spared = current.stays ? current : null;
     const most = this.#most(spared);
     if (most === 0) return undefined;
@@ -104,7 +104,7 @@ class Holder {
     if (this.name !== ANYBODY && own !== undefined && shareOf(own, spared) === most) return current;
     for (const member of this.#members.values()) {
       if (shareOf(member, spared) !== most) continue;
-      return this.name === ANYBODY ? oldestOf(member, spared) : newestOf(member, spared);
+      return (this.name === ANYBODY && anyComing(member, spared, random())) || newestOf(member, spared);
     }
     return undefined;
   }
@@ -129,8 +129,8 @@ function shareOf(member: Member, spared: Body | null): number {
  * Each account has a share; where its own bodies exceed that, or all together exceed the whole and it has the
  * most, one of its bodies is refused that is not worked on. That is one of whichever of its members (a key,
  * the links of a consumer, a source) has the most: the one which would exceed it, or the newest, so that
- * those under way are completed. Of anybody's it is the oldest, so that whoever sends slowly on purpose keeps
- * out nobody.
+ * those under way are completed. Of anybody's it is any that still comes in, as neither may keep the others
+ * out: who sends slowly on purpose, nor who sends very many. What is whole by then is not lost for that.
  *
  * What is worked on stays, so it leaves room: an account has no more of it than all accounts leave free of
  * the whole, and a guest no more than all guests leave free of theirs. However many take what they can,
@@ -141,7 +141,10 @@ export class BodiesInFlight {
   #bytes = 0;
   #worked = 0;
 
-  constructor(private readonly kind = REQUESTS) {}
+  constructor(
+    private readonly kind = REQUESTS,
+    private readonly random = () => Math.random(),
+  ) {}
 
   /** Of all bodies together. */
   get bytes(): number {
@@ -249,7 +252,7 @@ export class BodiesInFlight {
    * where there is none but one that stays.
    */
   #refuseOf(holder: Holder, current: Body): boolean {
-    const victim = holder.victim(current) ?? current;
+    const victim = holder.victim(current, this.random) ?? current;
     if (victim === current && current.stays) return false;
     victim.end();
     if (victim === current) throw this.refusal();
@@ -258,9 +261,10 @@ export class BodiesInFlight {
   }
 }
 
-function oldestOf({ bodies }: Member, spared: Body | null): Body | undefined {
-  for (const body of bodies) if (body !== spared) return body;
-  return undefined;
+/** `random`: from 0 up to 1. */
+function anyComing({ bodies }: Member, spared: Body | null, random: number): Body | undefined {
+  const coming = [...bodies].filter((body) => body !== spared && !body.isWhole);
+  return coming[Math.floor(random * coming.length)];
 }
 
 function newestOf({ bodies }: Member, spared: Body | null): Body | undefined {
@@ -273,6 +277,8 @@ class Body implements BodyInFlight {
   bytes = 0;
   /** It may be refused. */
   isComing = false;
+  /** Nothing more of it is to come. */
+  isWhole = false;
   #isOver = false;
   #refuse: ((problem: Problem) => void) | null = null;
 
@@ -288,8 +294,9 @@ class Body implements BodyInFlight {
     this.all.count(this, bytes);
   }
 
-  whenRefused(refuse: (problem: Problem) => void): void {
+  whenRefused(refuse: (problem: Problem) => void, isWhole = false): void {
     this.#refuse = refuse;
+    this.isWhole = isWhole;
     if (!this.isComing) this.all.mark(this, true);
   }
 

@@ -1,9 +1,14 @@
 /** How much of all bodies together the service holds, and whose goes where that is too much. */
-import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, type Mock, spyOn, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { Problem } from "../../../src/core/errors.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { ANYBODY, BodiesInFlight, type BodyInFlight } from "../../../src/http/framework/bodies-in-flight.ts";
+import {
+  ANYBODY,
+  BodiesInFlight,
+  type BodyInFlight,
+  REQUESTS,
+} from "../../../src/http/framework/bodies-in-flight.ts";
 import { route } from "../../../src/http/framework/route.ts";
 import { callers, owner, sendRaw, startServer, type TestServer } from "../kit.ts";
 
@@ -58,19 +63,39 @@ describe("the room for bodies", () => {
     expect(all.bytes).toBe(500);
   });
 
-  test("of anybody refuses the oldest body that is still coming in", () => {
-    const all = new BodiesInFlight();
-    const worked = begin(all, ANYBODY, 100);
-    worked.body.settle();
-    const slow = [begin(all, ANYBODY, 200), begin(all, ANYBODY, 200)];
-    const next = begin(all, ANYBODY, 100);
-    expect([worked, ...slow, next].map(({ refused }) => refused?.status ?? null)).toEqual([
-      null,
-      503,
-      null,
-      null,
-    ]);
+  test("of anybody refuses any body that is still coming in, whether it began first or last", () => {
+    for (const [random, expected] of [
+      [0, [null, 503, null, null]],
+      [0.4, [null, null, 503, null]],
+      [0.9, [null, null, null, 503]],
+    ] as const) {
+      const all = new BodiesInFlight(REQUESTS, () => random);
+      const worked = begin(all, ANYBODY, 100);
+      worked.body.settle();
+      const coming = [begin(all, ANYBODY, 200), begin(all, ANYBODY, 150), begin(all, ANYBODY, 10)];
+      const refused = refusalOf(() => coming[2]?.body.take(90));
+      const statuses = [worked, ...coming].map((one) => one.refused?.status ?? null);
+      if (refused) statuses[3] = refused.status;
+      expect(statuses).toEqual([...expected]);
+    }
+  });
+
+  test("of anybody keeps what is whole and waits, and of nothing else refuses the newest", () => {
+    const all = new BodiesInFlight(REQUESTS, () => 0);
+    const whole = [begin(all, ANYBODY, 200), begin(all, ANYBODY, 200)];
+    for (const { body } of whole) body.whenRefused(() => {}, true);
+    const coming = begin(all, ANYBODY, 50);
+    expect(refusalOf(() => coming.body.take(100))?.status).toBe(503);
     expect(all.bytes).toBe(400);
+    const states = whole.map(({ body }) => {
+      const state = { body, refused: null as Problem | null };
+      body.whenRefused((problem) => (state.refused = problem), true);
+      return state;
+    });
+    const late = begin(all, ANYBODY, 100);
+    late.body.whenRefused(() => {}, true);
+    expect(refusalOf(() => late.body.take(1))?.status).toBe(503);
+    expect(states.map(({ refused }) => refused)).toEqual([null, null]);
   });
 
   test("of all refuses a body of whoever has the most", () => {
@@ -112,7 +137,7 @@ describe("the room for bodies", () => {
   });
 
   test("takes no more of a body that it has refused", () => {
-    const all = new BodiesInFlight();
+    const all = new BodiesInFlight(REQUESTS, () => 0);
     const gone = begin(all, ANYBODY, 400);
     begin(all, ANYBODY, 300);
     expect(gone.refused?.status).toBe(503);
@@ -210,6 +235,10 @@ describe("bodies that come slowly or in pieces", () => {
     server = startServer(routes);
   });
   afterAll(() => server.stop(0));
+  let random: Mock<() => number>;
+  // Of strangers' bodies the oldest goes.
+  beforeAll(() => (random = spyOn(Math, "random").mockReturnValue(0)));
+  afterAll(() => random.mockRestore());
 
   /** A request with all of its body but the last bytes; resolves with the status that it gets. */
   function drip(path: string, token: string | null, form: "length" | "chunks", sent: number) {
