@@ -148,9 +148,10 @@ export function readRotation(
   addSecretFault("/signing_secret", given ?? null, provider, faults);
   if (faults.length > 0) throw invalidAll(faults);
   const retired = retire(provider, before, overlapEnd(now, hours));
-  const made: Pick<Source, "secret" | "signingSecret"> =
-    given === undefined
-      ? { secret: makeSourceSecret(provider), signingSecret: null }
-      : { secret: before.secret, signingSecret: given };
+  // Also where another takes its place: a later change does not bring back our own that was rotated away.
+  const made: Pick<Source, "secret" | "signingSecret"> = {
+    secret: makeSourceSecret(provider),
+    signingSecret: given ?? null,
+  };
   return { ...retired, ...made, status: settledStatus(provider, { ...before, ...retired, ...made }, now) };
 }

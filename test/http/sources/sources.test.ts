@@ -352,6 +352,19 @@ describe("rotating", () => {
     ]);
   });
 
+  test("with the provider's own secret ends ours: it does not come back with that one", async () => {
+    const source = await createSource(app, "github");
+    await rotate(source.id, { signing_secret: "given", expiry_hours: 0 });
+    expect((await patch(source.id, { signing_secret: null })).status).toBe(200);
+    const body = '{"action":"opened"}';
+    const headers = {
+      "x-github-event": "issues",
+      "x-github-delivery": "1",
+      "x-hub-signature-256": await sign(source.secret, body),
+    };
+    expect((await app.with(null).send("POST", source.ingest_path, { body, headers })).status).toBe(401);
+  });
+
   test("a provider that issues the secret needs the new one", async () => {
     const { id } = await createSource(app, "stripe", { signing_secret: "whsec_a" });
     expectFault(await rotate(id), "/signing_secret");
