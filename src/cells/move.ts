@@ -38,11 +38,11 @@ export async function moveAccounts({ cells, token, accounts, to }: Parts): Promi
   if (target === undefined) throw new StartError(`The list of cells has no cell ${to}.`);
   const { machines } = target;
   const isThere = await allLiveIn(target, token, accounts);
-  const installation = isThere ? undefined : await requireWaiting(target);
-  const from = await findOldCell(cells, token, { accounts, to });
+  const waiting = isThere ? {} : await requireWaiting(target);
+  const from = await findOldCell(cells, token, { accounts, to, isThere });
   const began = performance.now();
   try {
-    const body = { accounts, cell: to, machines, installation };
+    const body = { accounts, cell: to, machines, ...waiting };
     await askCell(from, token, { method: "POST", path: "/v1/operator/moves", body, timeoutMs: MOVE_MS });
   } catch (error) {
     // It may be the answer alone that was lost, or late.
@@ -53,16 +53,27 @@ export async function moveAccounts({ cells, token, accounts, to }: Parts): Promi
   return { from: from.cell, to, seconds: Math.round((performance.now() - began) / 100) / 10 };
 }
 
-/** Before anything is moved: whoever takes the accounts has to be there. Answers whose copy it has. */
-async function requireWaiting({ cell, machines }: Cell): Promise<string> {
+/** What the machine that waits says of itself, for the old cell. */
+interface WaitingMachine {
+  /** Whose copy it has. */
+  installation: string;
+  taker: string;
+}
+
+/** Before anything is moved: whoever takes the accounts has to be there, alone. */
+async function requireWaiting({ cell, machines }: Cell): Promise<WaitingMachine> {
   const said = await Promise.all(machines.map(readyzOf));
-  const waiting = said.find((one) => one?.[WAITS_AS] === cell) ?? null;
-  if (waiting === null)
+  const [waiting, second] = said.filter((one) => one?.[WAITS_AS] === cell);
+  if (!waiting)
     throw new StartError(
       `No machine of cell ${cell} waits for accounts: start sealpost cells take --from URL there, on an empty data directory.`,
     );
-  const { installation } = waiting;
-  if (typeof installation === "string") return installation;
+  if (second && second["taker"] !== waiting["taker"])
+    throw new StartError(
+      `Two machines of cell ${cell} wait for accounts: end one of them. Once the other has the accounts, make the two a pair.`,
+    );
+  const { installation, taker } = waiting;
+  if (typeof installation === "string" && typeof taker === "string") return { installation, taker };
   throw new StartError(`The machine of cell ${cell} has no copy yet: try again in a moment.`);
 }
 
@@ -78,6 +89,8 @@ async function readyzOf(machine: string): Promise<Record<string, unknown> | null
 interface Leaving {
   accounts: readonly string[];
   to: string;
+  /** True where all of them live in `to`, as its machines say. */
+  isThere: boolean;
 }
 
 /** The cell in which all of them live, or from which they have left for `to`. */
@@ -92,11 +105,15 @@ async function findOldCell(cells: readonly Cell[], token: string, leaving: Leavi
 async function oldCellOf(
   cells: readonly Cell[],
   token: string,
-  { id, to }: { id: string; to: string },
+  { id, to, isThere }: { id: string; to: string; isThere: boolean },
 ): Promise<Cell> {
   const others = cells.filter(({ cell }) => cell !== to);
   const homes = await Promise.all(others.map((cell) => homeOf(cell, token, id)));
   const at = homes.indexOf("here");
+  if (isThere && at >= 0)
+    throw new StartError(
+      `Cells ${others[at]?.cell} and ${to} both say that ${id} lives in them: do both name the same machine?`,
+    );
   const old = others[at < 0 ? homes.indexOf(to) : at];
   if (old === undefined) throw new StartError(`No cell that answers has the account ${id}.`);
   return old;
@@ -113,7 +130,11 @@ async function homeOf(cell: Cell, token: string, id: string): Promise<string | n
   }
 }
 
-async function haveAllLeft(from: Cell, token: string, { accounts, to }: Leaving): Promise<boolean> {
+async function haveAllLeft(
+  from: Cell,
+  token: string,
+  { accounts, to }: Omit<Leaving, "isThere">,
+): Promise<boolean> {
   const homes = await Promise.all(accounts.map((id) => homeOf(from, token, id)));
   return homes.every((home) => home === to);
 }

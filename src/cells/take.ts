@@ -7,6 +7,7 @@ import { findPlan } from "../core/plans.ts";
 import type { Logger } from "../platform/log.ts";
 import { SettingsError, StartError } from "../platform/start-error.ts";
 import type { LitestreamCommand } from "../replica/litestream-command.ts";
+import { writerOf } from "../replica/writer.ts";
 import { hasDatabase, lockDirectory } from "../store/database.ts";
 import { SCHEMA_VERSION } from "../store/migrations.ts";
 import { type Offer, readOffer, splitOff } from "../store/moving.ts";
@@ -55,11 +56,12 @@ export async function takeAccounts(config: Config, { env, logger, from }: TakePa
   const follower = new Follower(litestream, dir, logger.log);
   process.on("exit", () => follower.kill());
   follower.clear();
-  const taker = new Taker(config, new Cipher(config.secretKeys), { follower, env, logger, from, litestream });
-  const leave = openWaitingRoom(config, () => taker.describe());
+  const parts = { follower, env, logger, from, litestream, taker: writerOf(dir) };
+  const waiting = new Waiter(config, new Cipher(config.secretKeys), parts);
+  const leave = openWaitingRoom(config, () => waiting.describe());
   try {
     logger.log("info", "waiting for accounts", { cell: config.cell });
-    const path = await taker.untilTaken();
+    const path = await waiting.untilTaken();
     const taken = splitOff(path, config.cell);
     follower.install();
     logger.log("info", "this cell has its accounts", { ...taken });
@@ -80,13 +82,15 @@ async function requireNoReplica(env: Env, litestream: LitestreamCommand): Promis
     ]);
 }
 
-interface TakerParts extends TakeParts {
+interface WaiterParts extends TakeParts {
   follower: Follower;
   litestream: LitestreamCommand;
+  /** The name of this data directory: of two machines that wait as one cell, one gets the accounts. */
+  taker: string;
 }
 
-/** Follows another cell's replica until accounts there have moved to this one. */
-class Taker {
+/** Follows another cell's replica until accounts there have moved to this machine. */
+class Waiter {
   /** What the copy said when it was last looked at. */
   #offer: Offer | null = null;
   #url: string | null = null;
@@ -94,7 +98,7 @@ class Taker {
   constructor(
     private readonly config: Config,
     private readonly cipher: Cipher,
-    private readonly parts: TakerParts,
+    private readonly parts: WaiterParts,
   ) {}
 
   /** For whoever asks meanwhile. */
@@ -103,7 +107,11 @@ class Taker {
     const copy = this.#offer ? "It has a copy of the other cell" : "It has no copy of the other cell yet";
     return {
       sentence: `This machine waits to take accounts as cell ${cell}. ${copy}.`,
-      members: { [WAITS_AS]: cell, installation: this.#offer?.installation ?? null },
+      members: {
+        [WAITS_AS]: cell,
+        taker: this.parts.taker,
+        installation: this.#offer?.installation ?? null,
+      },
     };
   }
 
@@ -165,7 +173,7 @@ class Taker {
     const { path, position } = this.parts.follower;
     if (path === null || position === 0) return null;
     try {
-      return readOffer(path, this.config.cell, this.cipher);
+      return readOffer(path, { cell: this.config.cell, taker: this.parts.taker }, this.cipher);
     } catch {
       return null;
     }

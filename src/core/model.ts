@@ -104,6 +104,8 @@ export interface MovedTo {
   cell: string;
   /** `host:port` of its machines; none where nobody comes here for the account. */
   machines: readonly string[];
+  /** Of the machine that takes it, its data directory; null: any that waits as that cell. */
+  taker: string | null;
   /** That cell answers for it: what is left of it here may go. */
   hasArrived: boolean;
 }

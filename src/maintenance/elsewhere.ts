@@ -77,8 +77,9 @@ export class Elsewhere {
 }
 
 /**
- * Asks the machines of a cell, as its operator, whether one of them answers for an account, and has uploaded
- * what it has: before, a lost disk there would leave what is here alone.
+ * Asks the machines of a cell, as its operator, whether an account lives in one of them, which has uploaded
+ * what it has: before, a lost disk there would leave what is here alone. Many a machine has a row of the
+ * account, this one too: only where it lives has it moved to no other.
  */
 export async function isAtHome(
   { machines }: MovedTo,
@@ -93,8 +94,13 @@ export async function isAtHome(
       ask("/metrics"),
     ]);
     const uploads = /^sealpost_replica_uploads (\d+)/m.exec(await metrics.text())?.[1] ?? "0";
-    return account.ok && Number(uploads) > 0;
+    return account.ok && (await ownsIt(account)) && Number(uploads) > 0;
   });
   const answers = await Promise.allSettled(asked);
   return answers.some((answer) => answer.status === "fulfilled" && answer.value);
+}
+
+async function ownsIt(account: Response): Promise<boolean> {
+  const { moved_to: movedTo } = (await account.json()) as { moved_to?: string | null };
+  return movedTo === null;
 }

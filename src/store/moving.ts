@@ -29,6 +29,12 @@ export function nameCell(meta: Meta, cell: string): void {
   meta.setText(OWN_CELL, cell);
 }
 
+/** Whoever waits for accounts. */
+export interface Taker {
+  cell: string;
+  taker: string;
+}
+
 /** What a copy of another cell's database says to whoever waits for accounts. */
 export interface Offer {
   /** Whose copy it is. */
@@ -45,14 +51,17 @@ export interface Offer {
   missingKeys: string[];
 }
 
-/** Reads a copy at `path`, which Litestream may be writing: throws where it is in the middle of that. */
-export function readOffer(path: string, cell: string, cipher: Cipher): Offer {
+/**
+ * Reads a copy at `path`, which Litestream may be writing: throws where it is in the middle of that. `taker`:
+ * the data directory of whoever asks.
+ */
+export function readOffer(path: string, { cell, taker }: Taker, cipher: Cipher): Offer {
   return readOnly(path, (sqlite) => {
     const schema = schemaOf(sqlite);
     const isOlder = schema < SCHEMA_VERSION;
     return {
       installation: installationOf(sqlite),
-      accounts: isOlder ? 0 : countMovedTo(sqlite, cell),
+      accounts: isOlder ? 0 : countTakenBy(sqlite, cell, taker),
       arrived: isOlder ? 0 : countMovedTo(sqlite, cell, "AND moved_to ->> 'hasArrived'"),
       plans: isOlder ? [] : plansIn(sqlite),
       schema,
@@ -72,6 +81,12 @@ function plansIn(sqlite: Database): string[] {
 function countMovedTo(sqlite: Database, cell: string, more = ""): number {
   const sql = `SELECT count(*) AS accounts FROM account WHERE moved_to ->> 'cell' = ? ${more}`;
   return sqlite.query<{ accounts: number }, [string]>(sql).get(cell)?.accounts ?? 0;
+}
+
+function countTakenBy(sqlite: Database, cell: string, taker: string): number {
+  const sql =
+    "SELECT count(*) AS accounts FROM account WHERE moved_to ->> 'cell' = ?1 AND coalesce(moved_to ->> 'taker', ?2) = ?2";
+  return sqlite.query<{ accounts: number }, [string, string]>(sql).get(cell, taker)?.accounts ?? 0;
 }
 
 function keyIdsIn(sqlite: Database): string[] {
@@ -106,7 +121,7 @@ function divide(sqlite: Database, cell: string): Taken {
   const from = meta.text(OWN_CELL);
   const accounts = countMovedTo(sqlite, cell);
   if (from === null || accounts === 0) throw new Error(`no account has moved to cell ${cell}`);
-  const elsewhere: MovedTo = { cell: from, machines: [], hasArrived: true };
+  const elsewhere: MovedTo = { cell: from, machines: [], taker: null, hasArrived: true };
   sqlite.run(
     `UPDATE account SET moved_to = CASE WHEN moved_to ->> 'cell' = ?1 THEN NULL
      ELSE json_set(coalesce(moved_to, ?2), '$.hasArrived', json('true'), '$.machines', json('[]')) END`,

@@ -23,7 +23,7 @@ function machine(answers: Answers, asked: string[] = []): string {
 
 const path = (id: string) => `/v1/operator/accounts/${id}`;
 const here = { moved_to: null };
-const waiting = { [WAITS_AS]: "2B", installation: "i" };
+const waiting = { [WAITS_AS]: "2B", installation: "i", taker: "t" };
 
 function move(old: Answers, next: Answers, asked: string[] = [], accounts = ["acct_a"]) {
   const cells = [
@@ -44,6 +44,27 @@ describe("a move is not begun", () => {
     const empty = { "/readyz": { ...waiting, installation: null } };
     await expect(move(old, empty, asked)).rejects.toThrow("has no copy yet");
     expect(asked.filter((one) => one.startsWith("POST"))).toEqual([]);
+  });
+
+  test("to two machines that wait as one cell, which would both take them", async () => {
+    const old = { [path("acct_a")]: here };
+    const machines = ["t", "u"].map((taker) => machine({ "/readyz": { ...waiting, taker } }));
+    const cells = [
+      { cell: "1A", machines: [machine(old)] },
+      { cell: "2B", machines },
+    ];
+    const moving = moveAccounts({ cells, token: "t", accounts: ["acct_a"], to: "2B" });
+    await expect(moving).rejects.toThrow("Two machines of cell 2B wait");
+  });
+
+  test("where two cells of the list are one machine", async () => {
+    const one = machine({ [path("acct_a")]: here, "/v1/operator/moves": {} });
+    const cells = [
+      { cell: "1A", machines: [one] },
+      { cell: "2B", machines: [one.replace("127.0.0.1", "localhost")] },
+    ];
+    const moving = moveAccounts({ cells, token: "t", accounts: ["acct_a"], to: "2B" });
+    await expect(moving).rejects.toThrow("Cells 1A and 2B both say");
   });
 
   test("of an account that nobody has, or that has left, or of accounts in several cells", async () => {

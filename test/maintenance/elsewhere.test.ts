@@ -44,7 +44,7 @@ describe("what is left of it", () => {
     await it.moved();
     const { store, tenants } = it.api.data;
     const other = await tenants.createAccount({ name: "other", plan: "pro" });
-    const movedTo = { cell: "2B", machines: [], hasArrived: false };
+    const movedTo = { cell: "2B", machines: [], taker: null, hasArrived: false };
     const { made } = await store.write(() => tenants.updateAccount(other.id, () => ({ movedTo })));
     tenants.rememberAccount(made);
     let asked = 0;
@@ -55,17 +55,23 @@ describe("what is left of it", () => {
   test("is needed until the other cell has uploaded what it has", async () => {
     let uploads = 0;
     let status = 200;
+    let movedTo: string | null = null;
     const cell = Bun.serve({
       port: 0,
       fetch: ({ url }) =>
         url.endsWith("/metrics")
           ? new Response(`# TYPE x gauge\nsealpost_replica_uploads ${uploads}\n`)
-          : Response.json({}, { status }),
+          : Response.json({ moved_to: movedTo }, { status }),
     });
-    const to = { cell: "2B", machines: ["127.0.0.1:1", `127.0.0.1:${cell.port}`], hasArrived: false };
+    const machines = ["127.0.0.1:1", `127.0.0.1:${cell.port}`];
+    const to = { cell: "2B", machines, taker: null, hasArrived: false };
     expect(await isAtHome(to, "acct_a", "t")).toBe(false);
     uploads = 1;
     expect(await isAtHome(to, "acct_a", "t")).toBe(true);
+    // A machine that has a row of it and is not its home, as this one has.
+    movedTo = "2B";
+    expect(await isAtHome(to, "acct_a", "t")).toBe(false);
+    movedTo = null;
     status = 404;
     expect(await isAtHome(to, "acct_a", "t")).toBe(false);
     await cell.stop(true);

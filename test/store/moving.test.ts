@@ -42,7 +42,9 @@ async function prepare(): Promise<string[]> {
   await store.write(() => {
     nameCell(meta, "1A");
     data.endpoints.insert({ ...plainEndpoint, projectId: project.id });
-    const to = (cell: string) => () => ({ movedTo: { cell, machines: ["a:1"], hasArrived: false } });
+    const to = (cell: string) => () => ({
+      movedTo: { cell, machines: ["a:1"], taker: "t", hasArrived: false },
+    });
     tenants.updateAccount(moves ?? 0, to("2B"));
     tenants.updateAccount(gone ?? 0, to("9Z"));
   });
@@ -54,7 +56,7 @@ async function prepare(): Promise<string[]> {
 describe("a copy", () => {
   test("says whether accounts have moved to a cell, and by which keys its secrets open", async () => {
     await prepare();
-    expect(readOffer(path(), "2B", CIPHER)).toEqual({
+    expect(readOffer(path(), { cell: "2B", taker: "t" }, CIPHER)).toEqual({
       installation: null,
       accounts: 1,
       arrived: 0,
@@ -62,8 +64,12 @@ describe("a copy", () => {
       schema: SCHEMA_VERSION,
       missingKeys: [],
     });
+    expect(readOffer(path(), { cell: "2B", taker: "another" }, CIPHER).accounts).toBe(0);
     const stranger = new Cipher([new Uint8Array(32).fill(2)]);
-    expect(readOffer(path(), "3C", stranger)).toMatchObject({ accounts: 0, missingKeys: [keyIdOf(KEY)] });
+    expect(readOffer(path(), { cell: "3C", taker: "t" }, stranger)).toMatchObject({
+      accounts: 0,
+      missingKeys: [keyIdOf(KEY)],
+    });
   });
 
   test("becomes the database of the cell: its accounts live there, all others elsewhere", async () => {
@@ -73,9 +79,9 @@ describe("a copy", () => {
     const { disk, data } = open("2B");
     const where = [...data.tenants.accounts()].map(({ name, movedTo }) => [name, movedTo]);
     expect(where).toEqual([
-      ["stays", { cell: "1A", machines: [], hasArrived: true }],
+      ["stays", { cell: "1A", machines: [], taker: null, hasArrived: true }],
       ["moves", null],
-      ["gone", { cell: "9Z", machines: [], hasArrived: true }],
+      ["gone", { cell: "9Z", machines: [], taker: "t", hasArrived: true }],
     ]);
     // Ids stay what they are, and new ones are the new cell's.
     const accounts = [...data.tenants.accounts()].map(({ id }) => id);
@@ -92,6 +98,6 @@ describe("a copy", () => {
   test("of which nothing has moved becomes nobody's", async () => {
     await prepare();
     expect(() => splitOff(path(), "3C")).toThrow("no account has moved to cell 3C");
-    expect(readOffer(path(), "2B", CIPHER).accounts).toBe(1);
+    expect(readOffer(path(), { cell: "2B", taker: "t" }, CIPHER).accounts).toBe(1);
   });
 });

@@ -1,5 +1,6 @@
 /** Accounts leave this cell: what is held meanwhile, and what is refused. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { LIMITS } from "../../../src/core/limits.ts";
 import { ENDPOINT_SECRET } from "../../kit/recorder.ts";
 import { OPERATOR_TOKEN } from "../kit.ts";
 import { Leaving } from "./moves-kit.ts";
@@ -30,6 +31,26 @@ describe("a move", () => {
     expect([reply.status, reply.json["data"]]).toMatchObject([200, [{ id: it.id, moved_to: "2B" }]]);
     // The second one was held back: the other cell sends it.
     expect(it.api.receiver.requests("slow").length).toBe(1);
+  });
+
+  test("is not held up by who tests an endpoint all the time", async () => {
+    const usual = LIMITS.moveWaitMs.value;
+    (LIMITS.moveWaitMs as { value: number }).value = 1000;
+    let goesOn = true;
+    const url = it.api.receiver.at("tested", () => Bun.sleep(100).then(() => new Response("ok")));
+    const made = (await (await it.asOwner("POST", "/v1/endpoints", { url })).json()) as { id: string };
+    const testOn = async () => {
+      for (; goesOn; await Bun.sleep(1)) await it.asOwner("POST", `/v1/endpoints/${made.id}/test`, {});
+    };
+    const testing = [testOn(), Bun.sleep(50).then(testOn)];
+    await it.api.receiver.arrived("tested", 2);
+    const moving = it.move();
+    await it.api.replica.asked();
+    it.api.replica.confirm();
+    expect((await moving).status).toBe(200);
+    goesOn = false;
+    await Promise.all(testing);
+    (LIMITS.moveWaitMs as { value: number }).value = usual;
   });
 
   test("that is said again changes the machines; to a third cell it is refused", async () => {
