@@ -99,9 +99,8 @@ export class Retention {
   async sweep(control: JobControl): Promise<number> {
     const { orphans, tenants } = this.parts.data;
     const keptSince = (projectId: number) => this.#keptSince(tenants.project(projectId));
-    // By the rows of its endpoints it is known where a poller belongs whose account has moved.
-    const rowsKeptSince = (projectId: number) =>
-      tenants.hasArrivedElsewhere(projectId) ? 0 : keptSince(projectId);
+    // By the rows of its endpoints it is known where a poller belongs whose account has moved from here.
+    const rowsKeptSince = (projectId: number) => (tenants.isPassedOn(projectId) ? 0 : keptSince(projectId));
     const walks: ((after: number) => Walked)[] = [
       ...(this.#isThrough ? [(after: number) => orphans.heads(after, this.#keptByAny())] : []),
       () => orphans.erasures(),

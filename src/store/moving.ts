@@ -8,6 +8,7 @@ import { forgetInstallation, installationOf } from "./identity.ts";
 import { Meta } from "./meta.ts";
 import { SCHEMA_VERSION, schemaOf } from "./migrations.ts";
 import { SEALED_TABLES } from "./resources/sealing.ts";
+import { overwriting } from "./secure-delete.ts";
 import { lastKey } from "./store-keys.ts";
 
 /**
@@ -127,8 +128,21 @@ function divide(sqlite: Database, cell: string): Taken {
      ELSE json_set(coalesce(moved_to, ?2), '$.hasArrived', json('true'), '$.machines', json('[]')) END`,
     [cell, JSON.stringify(elsewhere)],
   );
+  overwriting(sqlite, () => forgetOthers(sqlite));
   const past = [...readEarlierCells(sqlite), { cell: from, lastKey: lastKey(sqlite) }];
   meta.setText(PAST_CELLS, JSON.stringify(past));
   forgetInstallation(sqlite);
   return { accounts, from };
+}
+
+/**
+ * Nobody comes here for accounts that live elsewhere: their keys, secrets and links, and who did what, have no
+ * use here, and an erasure in their own cell would not reach them. Maintenance takes their endpoints and events.
+ */
+function forgetOthers(sqlite: Database): void {
+  const accounts = "SELECT id FROM account WHERE moved_to IS NOT NULL";
+  const projects = `SELECT id FROM project WHERE account_id IN (${accounts})`;
+  for (const table of ["api_key", "portal_link", "source", "project_logo"])
+    sqlite.run(`DELETE FROM ${table} WHERE project_id IN (${projects})`);
+  sqlite.run(`DELETE FROM audit WHERE scope IN (${accounts} UNION ${projects})`);
 }

@@ -91,7 +91,8 @@ export async function strangersMegabytes(target: Target): Promise<() => Promise<
   };
   return async () => {
     const [strangers, passed] = await Promise.all([atOnce(4000, stranger, 100), atOnce(10, genuine, 1)]);
-    if ((passed["200"] ?? 0) < 6) throw new Error(`genuine bodies have not passed: ${JSON.stringify(passed)}`);
+    if ((passed["200"] ?? 0) < 6)
+      throw new Error(`genuine bodies have not passed: ${JSON.stringify(passed)}`);
     return {
       ...Object.fromEntries(Object.entries(passed).map(([key, n]) => [`genuine ${key}`, n])),
       ...strangers,

@@ -37,11 +37,23 @@ async function prepare(): Promise<string[]> {
   const names = ["stays", "moves", "gone"];
   const made = [];
   for (const name of names) made.push(await tenants.createAccount({ name, plan: "pro" }));
-  const [, moves, gone] = made.map(({ id }) => id);
+  const [stays, moves, gone] = made.map(({ id }) => id);
   const project = await tenants.createProject(moves ?? 0, "live", "live");
+  const other = await tenants.createProject(stays ?? 0, "live", "live");
   await store.write(() => {
     nameCell(meta, "1A");
     data.endpoints.insert({ ...plainEndpoint, projectId: project.id });
+    for (const one of [project, other]) {
+      tenants.insertKey(one, { name: "k", scopes: ["full"], expiresAt: null });
+      data.audit.add({
+        scope: one.id,
+        actor: { kind: "operator", id: null },
+        action: "source.created",
+        object: { kind: "source", id: "src_1" },
+        changes: {},
+        consumerId: "c_1",
+      });
+    }
     const to = (cell: string) => () => ({
       movedTo: { cell, machines: ["a:1"], taker: "t", hasArrived: false },
     });
@@ -83,6 +95,10 @@ describe("a copy", () => {
       ["moves", null],
       ["gone", { cell: "9Z", machines: [], taker: "t", hasArrived: true }],
     ]);
+    // Of those who live elsewhere nothing is kept that is theirs alone.
+    const ofProjects = (sql: string) => disk.sqlite.query<{ n: number }, []>(sql).get()?.n;
+    const theirs = "SELECT count(DISTINCT project_id) AS n FROM api_key";
+    expect([ofProjects(theirs), ofProjects("SELECT count(*) AS n FROM audit")]).toEqual([1, 1]);
     // Ids stay what they are, and new ones are the new cell's.
     const accounts = [...data.tenants.accounts()].map(({ id }) => id);
     expect(accounts.map((id) => data.ids.encode("acct", id))).toEqual(ids);

@@ -148,6 +148,11 @@ export class Tenants {
     return this.#accounts.get(this.accountIdOf(projectId))?.movedTo?.hasArrived === true;
   }
 
+  /** True where requests for the project's account may still come here, which another cell answers. */
+  isPassedOn(projectId: number): boolean {
+    return (this.#accounts.get(this.accountIdOf(projectId))?.movedTo?.machines.length ?? 0) > 0;
+  }
+
   residenceOf(projectId: number): Residence {
     const owner = this.#accounts.get(this.accountIdOf(projectId));
     return owner === undefined ? "here" : this.residence(owner);
