@@ -136,8 +136,9 @@ function divide(sqlite: Database, cell: string): Taken {
 }
 
 /**
- * Nobody comes here for accounts that live elsewhere: their keys, secrets and links, and who did what, have no
- * use here, and an erasure in their own cell would not reach them. Maintenance takes their endpoints and events.
+ * Nobody comes here for accounts that live elsewhere: their keys, secrets and links, and who did what, have
+ * no use here, and an erasure in their own cell would not reach them. Maintenance takes their endpoints and
+ * events.
  */
 function forgetOthers(sqlite: Database): void {
   const accounts = "SELECT id FROM account WHERE moved_to IS NOT NULL";

@@ -46,8 +46,8 @@ process.on("exit", () => rmSync(home, { recursive: true, force: true }));
 
 interface Taken {
   /**
-   * From the kill until the standby has the lease, until it answers `/readyz`, and until a publish is accepted,
-   * in milliseconds.
+   * From the kill until the standby has the lease, until it answers `/readyz`, and until a publish is
+   * accepted, in milliseconds.
    */
   leaseMs: number;
   readyMs: number;

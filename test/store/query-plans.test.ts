@@ -62,7 +62,8 @@ const RUNNING = /INDEX (replay_running|erasure_next)$/;
 /** Once, at the start: what is read into memory, and what is to be sealed anew. */
 const AT_START = [
   /^SELECT id, project_id FROM endpoint WHERE status = 'deleted' AND EXISTS/,
-  /^select .* from "(endpoint|source)" where status <> 'deleted' order by/,
+  /^select .* from "source" where status <> 'deleted' order by/,
+  /^select .* from "endpoint" where \("endpoint"\."id" > \? and "endpoint"\."status" <> \?\) order by/,
   /^SELECT count\(\*\) AS rows FROM (endpoint|source) WHERE substr\(sealed/,
 ];
 
@@ -159,7 +160,8 @@ test("what has an owner is found by an index on all that is asked, and none of w
     );
   });
   // None runs that is older than the audit log.
-  expect(passing.filter(({ sql }) => !sql.startsWith("DELETE FROM erasure "))).toEqual([]);
+  const known = [...AT_START, /^DELETE FROM erasure /];
+  expect(passing.filter(({ sql }) => !known.some((one) => one.test(sql)))).toEqual([]);
 });
 
 test("what waits for the plan is found by its event, or by its endpoint, without what waits no longer", () => {
