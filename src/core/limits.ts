@@ -105,7 +105,7 @@ export const LIMITS = {
   accountBodiesBytesMax: {
     value: 64 * MIB,
     unit: "bytes",
-    why: "The same of one account, with its portal links and what is verified at its sources, and of all that is not verified yet together: nobody takes all of it, and 64 events of the largest size fit.",
+    why: "The same of one account, with its portal links and what is verified at its sources, and of all that is not verified yet together (above it any of those that still come in is answered 503): nobody takes all of it, and 64 events of the largest size fit.",
   },
   guestBodiesBytesMax: {
     value: 48 * MIB,
