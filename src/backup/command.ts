@@ -7,7 +7,7 @@ import { SettingsError } from "../platform/start-error.ts";
 import { withoutPassword } from "../replica/litestream-command.ts";
 import type { Copy } from "../store/copy.ts";
 import { restoreBackup, type Restored } from "./restore.ts";
-import type { Source } from "./source.ts";
+import type { Source } from "../replica/source.ts";
 import { verifyBackup } from "./verify.ts";
 
 const WITHIN_SECONDS = 60;

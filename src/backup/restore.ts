@@ -7,7 +7,7 @@ import { GENERATION_FILE } from "../replica/generations.ts";
 import { DATABASE_FILE, DATABASE_PARTS, DatabaseError, lockDirectory } from "../store/database.ts";
 import { type Copy, examine } from "../store/copy.ts";
 import { cipherOf } from "./keys.ts";
-import { findSource, requireLitestream, type Source } from "./source.ts";
+import { findSource, requireLitestream, type Source } from "../replica/source.ts";
 
 export interface Restored {
   source: Source;

@@ -7,7 +7,7 @@ import { DATABASE_FILE, hasDatabase } from "../store/database.ts";
 import { roomIn, sizeOf } from "../store/disk-error.ts";
 import { compare, type Copy, examine, readStanding } from "../store/copy.ts";
 import { cipherOf } from "./keys.ts";
-import { findSource, requireLitestream, type Source } from "./source.ts";
+import { findSource, requireLitestream, type Source } from "../replica/source.ts";
 import { readVerdict, writeVerdict } from "../replica/verdict.ts";
 
 /** What a verification found. */

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
-import { findSource, requireLitestream, type Source } from "../backup/source.ts";
+import { findSource, requireLitestream, type Source } from "../replica/source.ts";
 import type { Config } from "../config.ts";
 import { Cipher } from "../core/cipher.ts";
 import { findPlan } from "../core/plans.ts";
@@ -11,8 +11,8 @@ import { writerOf } from "../replica/writer.ts";
 import { hasDatabase, lockDirectory } from "../store/database.ts";
 import { SCHEMA_VERSION } from "../store/migrations.ts";
 import { type Offer, readOffer, splitOff } from "../store/moving.ts";
-import { Follower } from "../standby/follower.ts";
-import { openWaitingRoom, type Waiting } from "../standby/waiting-room.ts";
+import { Follower } from "../replica/follower.ts";
+import { openWaitingRoom, type Waiting } from "../replica/waiting-room.ts";
 
 /**
  * A new cell begins with accounts of another one: it follows that cell's replica, and once accounts there

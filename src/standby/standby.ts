@@ -28,8 +28,8 @@ import { type Objects, openObjects } from "../replica/objects.ts";
 import { SCHEMA_VERSION } from "../store/migrations.ts";
 import { VERSION } from "../transport/user-agent.ts";
 import { Directory } from "./directory.ts";
-import { Follower } from "./follower.ts";
-import { openWaitingRoom, type Waiting } from "./waiting-room.ts";
+import { Follower } from "../replica/follower.ts";
+import { openWaitingRoom, type Waiting } from "../replica/waiting-room.ts";
 
 const LOOK_MS = 500;
 /** After a failure. */

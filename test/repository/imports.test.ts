@@ -34,7 +34,7 @@ const mayImport: Record<string, string[]> = {
   config: ["transport", "platform", "core"],
   standby: ["config", "replica", "transport", "store", "platform", "core"],
   backup: ["config", "replica", "store", "platform", "core"],
-  cells: [...["backup", "standby", "config", "replica", "store", "platform", "transport", "core"]],
+  cells: ["config", "replica", "store", "platform", "transport", "core"],
   cli: ["backup", "cells", "config", "standby", "transport"],
   app: [
     ...[

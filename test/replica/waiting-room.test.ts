@@ -1,6 +1,6 @@
 /** What a machine answers that is not the primary. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { openWaitingRoom } from "../../src/standby/waiting-room.ts";
+import { openWaitingRoom } from "../../src/replica/waiting-room.ts";
 import { freePorts } from "../kit/real-server.ts";
 
 const sentence = "This machine is a standby. Its copy is 3 transactions and 0.2 s behind.";

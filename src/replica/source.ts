@@ -1,9 +1,9 @@
 import { messageOf } from "../core/errors.ts";
 import { SettingsError, StartError } from "../platform/start-error.ts";
-import { generationUrl, splitGeneration } from "../replica/generations.ts";
-import { findLease, sourceOf } from "../replica/lease.ts";
-import { LitestreamCommand, NO_LITESTREAM } from "../replica/litestream-command.ts";
-import { NoCredentials, openObjects } from "../replica/objects.ts";
+import { generationUrl, splitGeneration } from "./generations.ts";
+import { findLease, sourceOf } from "./lease.ts";
+import { LitestreamCommand, NO_LITESTREAM } from "./litestream-command.ts";
+import { NoCredentials, openObjects } from "./objects.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 

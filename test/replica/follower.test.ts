@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Follower } from "../../src/standby/follower.ts";
+import { Follower } from "../../src/replica/follower.ts";
 
 let home = "";
 let follower: Follower;

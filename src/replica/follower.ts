@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Child, type LitestreamCommand, outcomeOf } from "../replica/litestream-command.ts";
+import { type Child, type LitestreamCommand, outcomeOf } from "./litestream-command.ts";
 
 type Log = (level: "info" | "warn", msg: string, fields?: Record<string, string | number>) => void;
 
