@@ -76,12 +76,36 @@ function xmlOf({ body }: Facts): string {
   return Buffer.from(readPath(body, "bt_payload") ?? "", "base64").toString("utf8");
 }
 
+/** A tag that is short: of many that never end, each would be read on to the end of the text. */
+const TAG = /<(\/?)([a-z][a-z-]{0,63})(?: [^<>]{0,256})?>/g;
+/** What decides stands at the front: a notification of some KB is a large one. */
+const READ_MAX = 100_000;
+
 /**
- * The text of the first element of this name. Its tag is short: of many that never end, each would be read
- * on to the end of the text.
+ * The text of the outermost element of this name, of several the first: what a subscription holds, its add-ons
+ * and discounts, has an id too, and stands before the subscription's own.
  */
 function elementIn(xml: string, name: string): string | null {
-  return new RegExp(`<${name}(?: [^<>]{0,256})?>([^<]{1,256})</${name}>`).exec(xml)?.[1] ?? null;
+  const read = xml.slice(0, READ_MAX);
+  let found: string | null = null;
+  let [depth, foundAt] = [0, Number.POSITIVE_INFINITY];
+  for (const { 0: tag, 1: end, 2: of, index } of read.matchAll(TAG)) {
+    if (end === "/") depth--;
+    else if (!tag.endsWith("/>")) {
+      depth++;
+      if (of !== name || depth >= foundAt) continue;
+      const text = textBefore(read, index + tag.length, `</${name}>`);
+      if (text !== null) [found, foundAt] = [text, depth];
+    }
+  }
+  return found;
+}
+
+/** What stands from `at` on, up to this end; null where that is nothing, very long, or holds other elements. */
+function textBefore(xml: string, at: number, end: string): string | null {
+  const until = xml.indexOf("<", at);
+  const isText = until > at && until - at <= 256 && xml.startsWith(end, until);
+  return isText ? xml.slice(at, until) : null;
 }
 
 function readIdentity(facts: Facts): string | null {
