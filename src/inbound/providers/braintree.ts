@@ -82,8 +82,8 @@ const TAG = /<(\/?)([a-z][a-z-]{0,63})(?: [^<>]{0,256})?>/g;
 const READ_MAX = 100_000;
 
 /**
- * The text of the outermost element of this name, of several the first: what a subscription holds, its add-ons
- * and discounts, has an id too, and stands before the subscription's own.
+ * The text of the outermost element of this name, of several the first: what a subscription holds, its
+ * add-ons and discounts, has an id too, and stands before the subscription's own.
  */
 function elementIn(xml: string, name: string): string | null {
   const read = xml.slice(0, READ_MAX);
