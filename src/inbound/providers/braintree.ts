@@ -82,8 +82,8 @@ const TAG = /<(\/?)([a-z][a-z-]{0,63})(?: [^<>]{0,256})?>/g;
 const READ_MAX = 100_000;
 
 /**
- * The text of the outermost element of this name, of several the first: what a subscription holds, its
- * add-ons and discounts, has an id too, and stands before the subscription's own.
+ * The text of the outermost element of this name, of several the first: add-ons and discounts of a
+ * subscription have an id too, and stand before the subscription's own.
  */
 function elementIn(xml: string, name: string): string | null {
   const read = xml.slice(0, READ_MAX);
@@ -101,7 +101,7 @@ function elementIn(xml: string, name: string): string | null {
   return found;
 }
 
-/** What stands from `at` on, up to this end; null where that is nothing, very long, or holds other elements. */
+/** What stands from `at` on, up to this end; null where that is nothing, very long, or holds elements. */
 function textBefore(xml: string, at: number, end: string): string | null {
   const until = xml.indexOf("<", at);
   const isText = until > at && until - at <= 256 && xml.startsWith(end, until);
