@@ -11,7 +11,7 @@ import { allRoutes } from "./http/routes.ts";
 import type { AnyRoute } from "./http/framework/route.ts";
 import { createServer, type HttpServer } from "./http/framework/server.ts";
 import { ownKey, takeDirectory } from "./maintenance/data-directory.ts";
-import { Elsewhere, isAtHome } from "./maintenance/elsewhere.ts";
+import { Elsewhere, finishDepartures, isAtHome } from "./maintenance/elsewhere.ts";
 import { Eraser } from "./maintenance/eraser.ts";
 import { Jobs } from "./platform/jobs.ts";
 import type { Logger } from "./platform/log.ts";
@@ -136,6 +136,7 @@ export async function startApp(config: Config, appParts: AppParts): Promise<App>
   jobs.start();
   phase = { is: "open", port };
   await replication.open();
+  data.store.unattended("end of moves", finishDepartures(data));
   data.store.unattended("look at the addresses of endpoints", warnOfForbidden(data, guard, logger));
   const stop = async () => {
     phase = { is: "stopping", port };

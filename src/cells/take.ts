@@ -21,6 +21,7 @@ import { openWaitingRoom, type Waiting } from "../replica/waiting-room.ts";
  */
 
 const LOOK_MS = 200;
+const RETRY_MS = 1000;
 /** How often it is asked which generation of a pair is the newest. */
 const FIND_MS = 5000;
 /** What a machine that waits says of itself in `/readyz`, for `sealpost cells move`. */
@@ -57,12 +58,13 @@ export async function takeAccounts(config: Config, { env, logger, from }: TakePa
   process.on("exit", () => follower.kill());
   follower.clear();
   const parts = { follower, env, logger, from, litestream, taker: writerOf(dir) };
-  const waiting = new Waiter(config, new Cipher(config.secretKeys), parts);
+  const cipher = new Cipher(config.secretKeys);
+  const waiting = new Waiter(config, cipher, parts);
   const leave = openWaitingRoom(config, () => waiting.describe());
   try {
     logger.log("info", "waiting for accounts", { cell: config.cell });
     const path = await waiting.untilTaken();
-    const taken = splitOff(path, config.cell);
+    const taken = splitOff(path, config.cell, cipher);
     follower.install();
     logger.log("info", "this cell has its accounts", { ...taken });
   } finally {
@@ -120,12 +122,31 @@ class Waiter {
     const { follower } = this.parts;
     for (;;) {
       const url = await this.#untilOffered();
-      await follower.catchUp(url);
-      const { path } = follower;
-      if (path !== null && (await this.#isStillNewest(url))) return path;
+      if (await this.#catchUp(url)) {
+        const { path } = follower;
+        if (path !== null && (await this.#isStillNewest(url))) return path;
+      }
       await follower.end();
       this.#offer = null;
     }
+  }
+
+  /** False where the replica cannot be reached now: the accounts have left, and wait until it can. */
+  async #catchUp(url: string): Promise<boolean> {
+    try {
+      await this.parts.follower.catchUp(url);
+      return true;
+    } catch (error) {
+      this.#warnOf(error);
+      await Bun.sleep(RETRY_MS);
+      return false;
+    }
+  }
+
+  /** Throws what is no fault of the replica, or of the way to it. */
+  #warnOf(error: unknown): void {
+    if (!(error instanceof StartError)) throw error;
+    this.parts.logger.log("warn", "the other cell's replica cannot be read now", { error: error.message });
   }
 
   /** Answers the replica whose copy says so. */
@@ -158,12 +179,11 @@ class Waiter {
 
   /** Null where it cannot be read at the moment. */
   async #find(): Promise<Source | null> {
-    const { env, from, litestream, logger } = this.parts;
+    const { env, from, litestream } = this.parts;
     try {
       return await findSource({ ...env, LITESTREAM_REPLICA_URL: from }, litestream, null);
     } catch (error) {
-      if (!(error instanceof StartError)) throw error;
-      logger.log("warn", "the other cell's replica cannot be read now", { error: error.message });
+      this.#warnOf(error);
       return null;
     }
   }

@@ -104,6 +104,11 @@ export interface MovedTo {
   cell: string;
   /** `host:port` of its machines; none where nobody comes here for the account. */
   machines: readonly string[];
+  /**
+   * False until the row that says so is on the disk: before, a replica may have it that this disk would lack
+   * after a power cut, and nobody may take the account by it.
+   */
+  isOnDisk: boolean;
   /** Of the machine that takes it, its data directory; null: any that waits as that cell. */
   taker: string | null;
   /** That cell answers for it: what is left of it here may go. */

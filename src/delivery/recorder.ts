@@ -153,13 +153,17 @@ export class Recorder {
   /**
    * Records what a poller is about to get, in one transaction: what it gets for the first time since its
    * delivery was opened is an attempt, what could not be rendered is dead. Answers those that are still open
-   * and rendered.
+   * and rendered. `requireHere` is asked inside the write.
    */
-  async recordHandOuts<Handed extends Settlement<Sent>>(handed: readonly Handed[]): Promise<Handed[]> {
+  async recordHandOuts<Handed extends Settlement<Sent>>(
+    handed: readonly Handed[],
+    requireHere: () => void,
+  ): Promise<Handed[]> {
     const isKnown = ({ load, sent }: Handed) => load.delivery.step > 0 && sent.outcome === "handed_out";
     if (handed.every(isKnown)) return handed.filter((one) => this.#openNow(one) !== null);
     const projectId = handed[0]?.endpoint.projectId ?? null;
     const written = await this.data.store.writeFor(projectId, () => {
+      requireHere();
       const reports: AttemptReport[] = [];
       return { open: handed.filter((one) => this.#writeHandOut(one, reports)), reports };
     });

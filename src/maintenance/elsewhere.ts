@@ -77,6 +77,20 @@ export class Elsewhere {
 }
 
 /**
+ * Says of accounts whose departure is on the disk that it is: only then another cell may take them. What a
+ * crash leaves in between is written once more before, as it may not have come to the disk.
+ */
+export async function finishDepartures({ store, tenants }: Pick<Data, "store" | "tenants">): Promise<void> {
+  const begun = [...tenants.accounts()].filter(({ movedTo }) => movedTo !== null && !movedTo.isOnDisk);
+  for (const isOnDisk of begun.length > 0 ? [false, true] : []) {
+    const write = ({ id }: Account) =>
+      tenants.updateAccount(id, ({ movedTo }) => (movedTo ? { movedTo: { ...movedTo, isOnDisk } } : {})).made;
+    const made = await store.write(() => begun.map(write));
+    for (const account of made) tenants.rememberAccount(account);
+  }
+}
+
+/**
  * Asks the machines of a cell, as its operator, whether an account lives in one of them, which has uploaded
  * what it has: before, a lost disk there would leave what is here alone. Many a machine has a row of the
  * account, this one too: only where it lives has it moved to no other.

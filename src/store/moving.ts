@@ -2,12 +2,12 @@ import type { Database } from "bun:sqlite";
 import { dirname } from "node:path";
 import { Cipher } from "../core/cipher.ts";
 import type { EarlierCell } from "../core/ids.ts";
-import type { MovedTo } from "../core/model.ts";
+import type { EndpointSecrets, MovedTo } from "../core/model.ts";
 import { openDatabase, readOnly } from "./database.ts";
 import { forgetInstallation, installationOf } from "./identity.ts";
 import { Meta } from "./meta.ts";
 import { SCHEMA_VERSION, schemaOf } from "./migrations.ts";
-import { SEALED_TABLES } from "./resources/sealing.ts";
+import { SEALED_TABLES, sealedPlace } from "./resources/sealing.ts";
 import { overwriting } from "./secure-delete.ts";
 import { lastKey } from "./store-keys.ts";
 
@@ -86,7 +86,7 @@ function countMovedTo(sqlite: Database, cell: string, more = ""): number {
 
 function countTakenBy(sqlite: Database, cell: string, taker: string): number {
   const sql =
-    "SELECT count(*) AS accounts FROM account WHERE moved_to ->> 'cell' = ?1 AND coalesce(moved_to ->> 'taker', ?2) = ?2";
+    "SELECT count(*) AS accounts FROM account WHERE moved_to ->> 'cell' = ?1 AND moved_to ->> 'isOnDisk' AND coalesce(moved_to ->> 'taker', ?2) = ?2";
   return sqlite.query<{ accounts: number }, [string, string]>(sql).get(cell, taker)?.accounts ?? 0;
 }
 
@@ -108,42 +108,59 @@ export interface Taken {
  * that have moved to it live in it, all others in the cell that they come from. An installation of its own,
  * with new ids behind those that it has. Throws where nothing has moved to it.
  */
-export function splitOff(path: string, cell: string): Taken {
+export function splitOff(path: string, cell: string, cipher: Cipher): Taken {
   const disk = openDatabase(dirname(path));
   try {
-    return disk.sqlite.transaction(() => divide(disk.sqlite, cell))();
+    return disk.sqlite.transaction(() => divide(disk.sqlite, cell, cipher))();
   } finally {
     disk.close();
   }
 }
 
-function divide(sqlite: Database, cell: string): Taken {
+function divide(sqlite: Database, cell: string, cipher: Cipher): Taken {
   const meta = new Meta(sqlite);
   const from = meta.text(OWN_CELL);
   const accounts = countMovedTo(sqlite, cell);
   if (from === null || accounts === 0) throw new Error(`no account has moved to cell ${cell}`);
-  const elsewhere: MovedTo = { cell: from, machines: [], taker: null, hasArrived: true };
+  const elsewhere: MovedTo = { cell: from, machines: [], isOnDisk: true, taker: null, hasArrived: true };
   sqlite.run(
     `UPDATE account SET moved_to = CASE WHEN moved_to ->> 'cell' = ?1 THEN NULL
      ELSE json_set(coalesce(moved_to, ?2), '$.hasArrived', json('true'), '$.machines', json('[]')) END`,
     [cell, JSON.stringify(elsewhere)],
   );
-  overwriting(sqlite, () => forgetOthers(sqlite));
+  overwriting(sqlite, () => forgetOthers(sqlite, cipher));
   const past = [...readEarlierCells(sqlite), { cell: from, lastKey: lastKey(sqlite) }];
   meta.setText(PAST_CELLS, JSON.stringify(past));
   forgetInstallation(sqlite);
   return { accounts, from };
 }
 
+const NO_SECRETS: EndpointSecrets = {
+  credentials: {},
+  headers: [],
+  secret: "",
+  privateKey: null,
+  previous: null,
+};
+
 /**
- * Nobody comes here for accounts that live elsewhere: their keys, secrets and links, and who did what, have
- * no use here, and an erasure in their own cell would not reach them. Maintenance takes their endpoints and
- * events.
+ * Nobody comes here for accounts that live elsewhere: their keys, secrets, links and settings, and who did
+ * what, have no use here, and an erasure in their own cell would not reach them. Their endpoints are deleted,
+ * so what waits for them is cancelled; maintenance takes the events.
  */
-function forgetOthers(sqlite: Database): void {
+function forgetOthers(sqlite: Database, cipher: Cipher): void {
   const accounts = "SELECT id FROM account WHERE moved_to IS NOT NULL";
   const projects = `SELECT id FROM project WHERE account_id IN (${accounts})`;
-  for (const table of ["api_key", "portal_link", "source", "project_logo"])
+  for (const table of ["api_key", "portal_link", "source", "project_logo", "idempotency"])
     sqlite.run(`DELETE FROM ${table} WHERE project_id IN (${projects})`);
   sqlite.run(`DELETE FROM audit WHERE scope IN (${accounts} UNION ${projects})`);
+  const empty = sqlite.prepare<void, [Uint8Array, number]>(
+    `UPDATE endpoint SET status = 'deleted', consumer_id = NULL, config = '{}', description = NULL,
+     event_types = NULL, filter = NULL, transformations = NULL, metadata = '{}', sealed = ? WHERE id = ?`,
+  );
+  const theirs = sqlite.query<{ id: number }, []>(
+    `SELECT id FROM endpoint WHERE project_id IN (${projects})`,
+  );
+  for (const { id } of theirs.all())
+    empty.run(cipher.seal(JSON.stringify(NO_SECRETS), sealedPlace("endpoint", id)), id);
 }

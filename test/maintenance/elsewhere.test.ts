@@ -44,7 +44,7 @@ describe("what is left of it", () => {
     await it.moved();
     const { store, tenants } = it.api.data;
     const other = await tenants.createAccount({ name: "other", plan: "pro" });
-    const movedTo = { cell: "2B", machines: [], taker: null, hasArrived: false };
+    const movedTo = { cell: "2B", machines: [], isOnDisk: true, taker: null, hasArrived: false };
     const { made } = await store.write(() => tenants.updateAccount(other.id, () => ({ movedTo })));
     tenants.rememberAccount(made);
     let asked = 0;
@@ -64,7 +64,7 @@ describe("what is left of it", () => {
           : Response.json({ moved_to: movedTo }, { status }),
     });
     const machines = ["127.0.0.1:1", `127.0.0.1:${cell.port}`];
-    const to = { cell: "2B", machines, taker: null, hasArrived: false };
+    const to = { cell: "2B", machines, isOnDisk: true, taker: null, hasArrived: false };
     expect(await isAtHome(to, "acct_a", "t")).toBe(false);
     uploads = 1;
     expect(await isAtHome(to, "acct_a", "t")).toBe(true);

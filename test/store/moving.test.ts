@@ -9,6 +9,7 @@ import { openDatabase } from "../../src/store/database.ts";
 import { readIdentity } from "../../src/store/identity.ts";
 import { SCHEMA_VERSION } from "../../src/store/migrations.ts";
 import { nameCell, readOffer, splitOff } from "../../src/store/moving.ts";
+import { finishDepartures } from "../../src/maintenance/elsewhere.ts";
 import { storeParts } from "../kit/store-parts.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
@@ -42,7 +43,8 @@ async function prepare(): Promise<string[]> {
   const other = await tenants.createProject(stays ?? 0, "live", "live");
   await store.write(() => {
     nameCell(meta, "1A");
-    data.endpoints.insert({ ...plainEndpoint, projectId: project.id });
+    for (const { id } of [project, other])
+      data.endpoints.insert({ ...plainEndpoint, projectId: id, headers: [["x-key", "credential"]] });
     for (const one of [project, other]) {
       tenants.insertKey(one, { name: "k", scopes: ["full"], expiresAt: null });
       data.audit.add({
@@ -55,7 +57,7 @@ async function prepare(): Promise<string[]> {
       });
     }
     const to = (cell: string) => () => ({
-      movedTo: { cell, machines: ["a:1"], taker: "t", hasArrived: false },
+      movedTo: { cell, machines: ["a:1"], isOnDisk: true, taker: "t", hasArrived: false },
     });
     tenants.updateAccount(moves ?? 0, to("2B"));
     tenants.updateAccount(gone ?? 0, to("9Z"));
@@ -84,21 +86,46 @@ describe("a copy", () => {
     });
   });
 
+  test("offers nothing by a row that may not be on the other cell's disk", async () => {
+    await prepare();
+    const { disk, data } = open("1A");
+    const moves = [...data.tenants.accounts()].find(({ name }) => name === "moves");
+    const isOnDisk = (value: boolean) =>
+      data.store.write(() =>
+        data.tenants.updateAccount(moves?.id ?? 0, ({ movedTo }) =>
+          movedTo ? { movedTo: { ...movedTo, isOnDisk: value } } : {},
+        ),
+      );
+    const offered = () => readOffer(path(), { cell: "2B", taker: "t" }, CIPHER).accounts;
+    data.tenants.rememberAccount((await isOnDisk(false)).made);
+    expect(offered()).toBe(0);
+    await finishDepartures(data);
+    expect(offered()).toBe(1);
+    await data.store.close();
+    disk.close();
+  });
+
   test("becomes the database of the cell: its accounts live there, all others elsewhere", async () => {
     const ids = await prepare();
     const { installation } = readIdentity(dir);
-    expect(splitOff(path(), "2B")).toEqual({ accounts: 1, from: "1A" });
+    expect(splitOff(path(), "2B", CIPHER)).toEqual({ accounts: 1, from: "1A" });
     const { disk, data } = open("2B");
     const where = [...data.tenants.accounts()].map(({ name, movedTo }) => [name, movedTo]);
     expect(where).toEqual([
-      ["stays", { cell: "1A", machines: [], taker: null, hasArrived: true }],
+      ["stays", { cell: "1A", machines: [], isOnDisk: true, taker: null, hasArrived: true }],
       ["moves", null],
-      ["gone", { cell: "9Z", machines: [], taker: "t", hasArrived: true }],
+      ["gone", { cell: "9Z", machines: [], isOnDisk: true, taker: "t", hasArrived: true }],
     ]);
     // Of those who live elsewhere nothing is kept that is theirs alone.
     const ofProjects = (sql: string) => disk.sqlite.query<{ n: number }, []>(sql).get()?.n;
     const theirs = "SELECT count(DISTINCT project_id) AS n FROM api_key";
     expect([ofProjects(theirs), ofProjects("SELECT count(*) AS n FROM audit")]).toEqual([1, 1]);
+    const made = disk.sqlite.query<{ id: number }, []>("SELECT id FROM endpoint ORDER BY id").all();
+    const endpoints = made.map(({ id }) => data.endpoints.getAnyway(id));
+    expect(endpoints.map((one) => [one?.status, one?.headers.length, one?.secret === ""])).toEqual([
+      ["active", 1, false],
+      ["deleted", 0, true],
+    ]);
     // Ids stay what they are, and new ones are the new cell's.
     const accounts = [...data.tenants.accounts()].map(({ id }) => id);
     expect(accounts.map((id) => data.ids.encode("acct", id))).toEqual(ids);
@@ -113,7 +140,7 @@ describe("a copy", () => {
 
   test("of which nothing has moved becomes nobody's", async () => {
     await prepare();
-    expect(() => splitOff(path(), "3C")).toThrow("no account has moved to cell 3C");
+    expect(() => splitOff(path(), "3C", CIPHER)).toThrow("no account has moved to cell 3C");
     expect(readOffer(path(), { cell: "2B", taker: "t" }, CIPHER).accounts).toBe(1);
   });
 });

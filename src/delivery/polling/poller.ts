@@ -174,11 +174,9 @@ export class Poller {
 
   /** Inside a write: how many were acknowledged. */
   #writeSlice({ id: endpointId, projectId }: Endpoint, position: number, slice: number): number {
-    const { attempts, deliveries, index, tenants } = this.data;
+    const { attempts, deliveries, index } = this.data;
     const now = this.data.store.now();
-    // The cell that it moves to would not know of it.
-    if (isAway(tenants.residenceOf(projectId)))
-      throw unavailable("This account moves to another cell. Poll again in a moment.", MOVE_RETRY_SECONDS);
+    this.#requireHere(projectId);
     const tallies = this.#handedOut(endpointId, position, slice).map(({ id, attemptCount }): StatDelta => {
       deliveries.acknowledge(endpointId, id);
       const durationMs = attempts.acknowledge(id, attemptCount, now) ?? 0;
@@ -188,6 +186,12 @@ export class Poller {
     return tallies.length;
   }
 
+  /** Inside a write: the cell to which the account moves would not know of it. */
+  #requireHere(projectId: number): void {
+    if (isAway(this.data.tenants.residenceOf(projectId)))
+      throw unavailable("This account moves to another cell. Poll again in a moment.", MOVE_RETRY_SECONDS);
+  }
+
   /**
    * The first that are open. Empty and not `done`: all of them have turned out malformed, or have left their
    * places while their page was made, so that others are the first by now.
@@ -195,7 +199,7 @@ export class Poller {
   async #page(endpoint: Endpoint, ask: PollRequest): Promise<PollPage> {
     const rows = this.actors.parked(endpoint.id, "none", ask.limit + 1);
     const { tried, seen } = await this.#prepare(endpoint, rows.slice(0, ask.limit), ask);
-    const open = await this.parts.recorder.recordHandOuts(tried);
+    const open = await this.parts.recorder.recordHandOuts(tried, () => this.#requireHere(endpoint.projectId));
     const messages = open.flatMap(({ written }) => written ?? []);
     if (messages.length === 0) return { ...nothing(ask), done: rows.length === 0 };
     return { messages, position: tried.at(-1)?.queueOrder ?? ask.position, done: seen === rows.length };

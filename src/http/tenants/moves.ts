@@ -3,6 +3,7 @@ import { invalid, Problem, unavailable } from "../../core/errors.ts";
 import { CELL_FORM, MACHINE_FORM, MACHINES_MAX } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import type { Account, MovedTo } from "../../core/model.ts";
+import { finishDepartures } from "../../maintenance/elsewhere.ts";
 import { installationOf } from "../../store/identity.ts";
 import { nameCell } from "../../store/moving.ts";
 import { accountExample, accountShape, describeAccount, lookUpAccount } from "./account-shape.ts";
@@ -10,7 +11,17 @@ import { type Answer, type AnyRoute, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
 
 type MoveNeeds = Needs<
-  "ids" | "tenants" | "meter" | "actors" | "store" | "meta" | "audit" | "confirmations" | "cell" | "monotonic"
+  | "ids"
+  | "tenants"
+  | "sourceStats"
+  | "meter"
+  | "actors"
+  | "store"
+  | "meta"
+  | "audit"
+  | "confirmations"
+  | "cell"
+  | "monotonic"
 >;
 
 const LOOK_MS = 20;
@@ -108,7 +119,7 @@ async function move(
     throw new Problem("conflict", "The other cell follows the replica of another cell than this one.");
   services.confirmations.requireReached();
   const ids = [...new Set(leaving.map(({ id }) => id))];
-  await letGo(services, ids, { cell, machines, taker: taker ?? null, hasArrived: false });
+  await letGo(services, ids, { cell, machines, isOnDisk: false, taker: taker ?? null, hasArrived: false });
   await untilConfirmed(services);
   return { status: 200, json: { data: ids.map((id) => describeById(services, id)) } };
 }
@@ -136,6 +147,7 @@ async function letGo(services: MoveNeeds, ids: readonly number[], to: MovedTo): 
     tenants.refuseCallers(ids);
     // A retry by hand that came before may still wait for the disk, and begin its attempt after that.
     await store.write(() => {});
+    await writeDownCounted(services);
     if (!(await untilStill(services, ids, until))) throw stillBusy();
     const moved = await store.write(() => {
       requireOneDeparture(services, ids, to);
@@ -145,15 +157,26 @@ async function letGo(services: MoveNeeds, ids: readonly number[], to: MovedTo): 
       return ids.map((id) => writeMovedTo(services, id, to));
     });
     for (const account of moved) tenants.rememberAccount(account);
+    await finishDepartures(services);
   } finally {
     tenants.endMove(ids);
   }
 }
 
+/** What is kept in memory for a while. A full disk refuses it, and then the move too. */
+async function writeDownCounted({ sourceStats, tenants }: MoveNeeds): Promise<void> {
+  await sourceStats.writeDown();
+  await tenants.saveLastUse();
+}
+
 /** Inside a write. */
 function writeMovedTo(services: MoveNeeds, id: number, to: MovedTo): Account {
   const { made, before } = services.tenants.updateAccount(id, ({ movedTo }) => ({
-    movedTo: { ...to, hasArrived: movedTo?.hasArrived ?? false },
+    movedTo: {
+      ...to,
+      isOnDisk: movedTo?.isOnDisk ?? false,
+      hasArrived: movedTo?.hasArrived ?? false,
+    },
   }));
   services.audit.add({
     scope: id,

@@ -1,5 +1,5 @@
 /** Accounts leave this cell: what is held meanwhile, and what is refused. */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { ENDPOINT_SECRET } from "../../kit/recorder.ts";
 import { OPERATOR_TOKEN } from "../kit.ts";
@@ -51,6 +51,27 @@ describe("a move", () => {
     goesOn = false;
     await Promise.all(testing);
     (LIMITS.moveWaitMs as { value: number }).value = usual;
+  });
+
+  test("hands nothing to a poller that the other cell would not know of", async () => {
+    const { store, tenants } = it.api.data;
+    const made = await (await it.asOwner("POST", "/v1/endpoints", { kind: "poll" })).json();
+    const { id, secret } = made as { id: string; secret: string };
+    await it.asOwner("POST", "/v1/events", { type: "a.b", data: {} });
+    const accounts = [it.made.account.id];
+    const writeFor = store.writeFor.bind(store);
+    const written = spyOn(store, "writeFor").mockImplementation((project, run) => {
+      // The page is made by then, and the account leaves before it is written.
+      tenants.beginMove(accounts);
+      tenants.refuseCallers(accounts);
+      return writeFor(project, run);
+    });
+    const poll = () => it.api.handle("GET", `/poll/${id}`, undefined, secret);
+    expect((await poll()).status).toBe(503);
+    written.mockRestore();
+    tenants.endMove(accounts);
+    const { data } = (await (await poll()).json()) as { data: object[] };
+    expect(data.length).toBe(1);
   });
 
   test("that is said again changes the machines; to a third cell it is refused", async () => {
