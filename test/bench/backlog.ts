@@ -2,9 +2,10 @@
  * The backlog bench: what many events that wait cost on disk, in memory, at a restart, in what a page of the
  * portal asks for, and how fast they go out.
  *
- *   bun test/bench/backlog.ts [--waiting 1000000] [--endpoints 1] [--binary path]
+ *   bun test/bench/backlog.ts [--waiting 1000000] [--stored 0] [--endpoints 1] [--binary path]
  *
- * `--endpoints`: so many others stand beside the one that the events wait for. The service is killed with
+ * `--stored`: so many events that nobody gets are there before. `--endpoints`: so many others stand beside the
+ * one that the events wait for. The service is killed with
  * SIGKILL while events are published, and started again. Then the endpoint is resumed, while another one's
  * events are published at a steady pace. Prints numbers and judges none of them, but for what is lost.
  */
@@ -35,11 +36,13 @@ import {
 const { values: options } = parseArgs({
   options: {
     waiting: { type: "string", default: "1000000" },
+    stored: { type: "string", default: "0" },
     endpoints: { type: "string", default: "1" },
     binary: { type: "string" },
   },
 });
 const waiting = Number(options.waiting);
+const stored = Number(options.stored);
 const endpoints = Number(options.endpoints);
 const contender: Contender =
   options.binary === undefined ? SERVICE : { name: "service", command: [options.binary] };
@@ -51,6 +54,9 @@ const PACED_PER_SECOND = 500;
 const LOADED_MS = 2000;
 const ASKED_TIMES = 9;
 const WAITING = "bench.waiting";
+/** No endpoint gets these. */
+const UNHEARD = "bench.unheard";
+const REST_MS = 6000;
 
 const directory = mkdtempSync(join(tmpdir(), "sealpost-backlog-"));
 process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
@@ -96,7 +102,7 @@ async function measureFresh(server: Server, receiver: Peer): Promise<number> {
 
 /** Killed with SIGKILL while batches that no endpoint gets are published. */
 async function killUnderLoad(server: Server): Promise<void> {
-  const publishing = publishBatches(server, "bench.unheard", Infinity).catch(() => {});
+  const publishing = publishBatches(server, UNHEARD, Infinity).catch(() => {});
   await Bun.sleep(LOADED_MS);
   await server.kill();
   await publishing;
@@ -187,6 +193,9 @@ const { id } = await callServer(server, "POST", "/v1/endpoints", endpoint);
 if (id === undefined) throw new Error("no endpoint was made");
 await callServer(server, "POST", `/v1/endpoints/${id}/pause`, {});
 
+began = performance.now();
+await publishBatches(server, UNHEARD, stored);
+if (stored > 0) console.log(`${stored} events stored at ${(stored / seconds(began)).toFixed(0)} a second`);
 const before = diskBytes();
 resetPeak(server.pid);
 began = performance.now();
@@ -201,6 +210,8 @@ await killUnderLoad(server);
 began = performance.now();
 server = await startAgain(contender, directory, server);
 console.log(`after kill -9 ready in ${(seconds(began) * 1000).toFixed(0)} ms: ${rssMiB(server)} MiB`);
+await Bun.sleep(REST_MS);
+console.log(`at rest: ${rssMiB(server)} MiB`);
 await askPages(server, id);
 const drainRate = await drain(server, id, late.peer);
 console.log(`backlog ÷ fresh: ${(drainRate / freshRate).toFixed(2)}`);
