@@ -63,12 +63,13 @@ interface WaitingMachine {
 /** Before anything is moved: whoever takes the accounts has to be there, alone. */
 async function requireWaiting({ cell, machines }: Cell): Promise<WaitingMachine> {
   const said = await Promise.all(machines.map(readyzOf));
-  const [waiting, second] = said.filter((one) => one?.[WAITS_AS] === cell);
+  const all = said.filter((one) => one?.[WAITS_AS] === cell);
+  const [waiting] = all;
   if (!waiting)
     throw new StartError(
       `No machine of cell ${cell} waits for accounts: start sealpost cells take --from URL there, on an empty data directory.`,
     );
-  if (second && second["taker"] !== waiting["taker"])
+  if (new Set(all.map((one) => one?.["taker"])).size > 1)
     throw new StartError(
       `Two machines of cell ${cell} wait for accounts: end one of them. Once the other has the accounts, make the two a pair.`,
     );

@@ -124,7 +124,9 @@ class Waiter {
       const url = await this.#untilOffered();
       if (await this.#catchUp(url)) {
         const { path } = follower;
-        if (path !== null && (await this.#isStillNewest(url))) return path;
+        // Meanwhile the accounts may have been given to another machine.
+        const isOffered = (this.#look()?.accounts ?? 0) > 0;
+        if (path !== null && isOffered && (await this.#isStillNewest(url))) return path;
       }
       await follower.end();
       this.#offer = null;

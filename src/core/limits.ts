@@ -105,7 +105,7 @@ export const LIMITS = {
   accountBodiesBytesMax: {
     value: 64 * MIB,
     unit: "bytes",
-    why: "The same of one account, with its portal links and what is verified at its sources, and of all that is not verified yet together (above it any of those that still come in is answered 503): nobody takes all of it, and 64 events of the largest size fit.",
+    why: "The same of one account, with its portal links and what is verified at its sources, and of all that is not verified yet together (above it one of those that still come in, by chance, is answered 503): nobody takes all of it, and 64 events of the largest size fit.",
   },
   guestBodiesBytesMax: {
     value: 48 * MIB,
@@ -846,9 +846,9 @@ export const LIMITS = {
     why: "Those to one cell, so that one that hangs leaves room for the others.",
   },
   moveWaitMs: {
-    value: 60_000,
+    value: 70_000,
     unit: "ms",
-    why: "How long a move waits for the end of attempts that are under way: longer than any of them has (`timeout_seconds`).",
+    why: "How long a move waits for the end of attempts. For half of it callers are not refused. Each half is longer than any attempt has (`timeout_seconds`), and tests by hand begin in the first one alone.",
   },
   bodyHashKeptSeconds: {
     value: 600,

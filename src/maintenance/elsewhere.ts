@@ -2,22 +2,24 @@ import type { Account, MovedTo } from "../core/model.ts";
 import type { JobControl } from "../platform/job-control.ts";
 import { askMachine } from "../transport/machines.ts";
 import type { Data } from "../store/data.ts";
+import { overwriting } from "../store/secure-delete.ts";
 
 const ASK_MS = 2000;
 /** Each costs some 20 µs in its row, and what waits for it is cancelled in slices of its own. */
 const ENDPOINTS_AT_ONCE = 50;
 
 export interface ElsewhereParts {
-  data: Pick<Data, "store" | "ids" | "tenants" | "endpoints">;
+  data: Pick<Data, "store" | "ids" | "tenants" | "endpoints" | "audit">;
   /** Whether a cell answers for an account: `isAtHome` below. */
   isAtHome: (to: MovedTo, accountId: string) => Promise<boolean>;
 }
 
 /**
  * What is left here of accounts that live in another cell. Nothing of it goes before that cell answers for
- * them, as it copies what stands here. Then their endpoints are deleted, with all that waits for them;
- * retention takes the rest (src/maintenance/retention.ts). Keys, links and sources stay, by which it is known
- * whose a request is that still comes here.
+ * them, as it copies what stands here. Then their endpoints are deleted, with all that waits for them, and
+ * the audit log; retention takes the rest (src/maintenance/retention.ts). Keys, links and sources stay, and
+ * of endpoints whose they were, by which it is known whose a request is that still comes here. The cell
+ * that has copied accounts of others does the same with those.
  */
 export class Elsewhere {
   constructor(private readonly parts: ElsewhereParts) {}
@@ -25,6 +27,7 @@ export class Elsewhere {
   /** Answers how many endpoints were deleted. */
   async run(control: JobControl): Promise<number> {
     const { tenants } = this.parts.data;
+    await finishDepartures(this.parts.data);
     const answers = new Map<string, boolean>();
     let deleted = 0;
     for (const account of [...tenants.accounts()]) {
@@ -33,6 +36,7 @@ export class Elsewhere {
       if (!(movedTo.hasArrived || (await this.#answersFor(account, movedTo, answers)))) continue;
       if (!movedTo.hasArrived) await this.#note(account);
       deleted += await this.#deleteEndpoints(id, control);
+      await this.#dropAudit(id, control);
     }
     return deleted;
   }
@@ -66,19 +70,34 @@ export class Elsewhere {
     return deleted;
   }
 
+  async #dropAudit(accountId: number, control: JobControl): Promise<void> {
+    const { audit, store, tenants } = this.parts.data;
+    const scopes = [accountId];
+    for (const { id } of tenants.projectsOf(accountId).below()) scopes.push(id);
+    for (const scope of scopes) {
+      const drop = () => overwriting(store.sqlite, () => audit.dropSomeOf(scope));
+      for (let some = -1; some !== 0 && !control.isStopping(); ) {
+        some = await store.write(drop);
+        if (some > 0) await control.rest();
+      }
+    }
+  }
+
   async #deleteSome(projectId: number): Promise<number> {
     const { endpoints, store } = this.parts.data;
     const some = endpoints.ofProject(projectId).below().take(ENDPOINTS_AT_ONCE).toArray();
     if (some.length === 0) return 0;
-    const gone = await store.writeFor(projectId, () => some.map(({ id }) => endpoints.delete(id)));
+    const empty = () => some.map(({ id }) => endpoints.empty(id));
+    const gone = await store.writeFor(projectId, () => overwriting(store.sqlite, empty));
     for (const endpoint of gone) if (endpoint !== null) endpoints.announce(endpoint);
     return some.length;
   }
 }
 
 /**
- * Says of accounts whose departure is on the disk that it is: only then another cell may take them. What a
- * crash leaves in between is written once more before, as it may not have come to the disk.
+ * Says of accounts whose departure is on the disk that it is: only then another cell may take them. A crash
+ * may have left a departure that is not on the disk yet: the first of the two writes brings it there, as
+ * the store syncs its log after each.
  */
 export async function finishDepartures({ store, tenants }: Pick<Data, "store" | "tenants">): Promise<void> {
   const begun = [...tenants.accounts()].filter(({ movedTo }) => movedTo !== null && !movedTo.isOnDisk);

@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import { dirname } from "node:path";
 import { Cipher } from "../core/cipher.ts";
 import type { EarlierCell } from "../core/ids.ts";
-import type { EndpointSecrets, MovedTo } from "../core/model.ts";
+import type { MovedTo, SourceSecrets } from "../core/model.ts";
 import { openDatabase, readOnly } from "./database.ts";
 import { forgetInstallation, installationOf } from "./identity.ts";
 import { Meta } from "./meta.ts";
@@ -135,32 +135,29 @@ function divide(sqlite: Database, cell: string, cipher: Cipher): Taken {
   return { accounts, from };
 }
 
-const NO_SECRETS: EndpointSecrets = {
-  credentials: {},
-  headers: [],
+const NO_SECRETS: SourceSecrets = {
   secret: "",
-  privateKey: null,
-  previous: null,
+  previousSecret: null,
+  signingSecret: null,
+  previousSigningSecret: null,
+  previousExpiresAt: null,
+  credentials: {},
+  pendingVerificationToken: null,
 };
 
 /**
- * Nobody comes here for accounts that live elsewhere: their keys, secrets, links and settings, and who did
- * what, have no use here, and an erasure in their own cell would not reach them. Their endpoints are deleted,
- * so what waits for them is cancelled; maintenance takes the events.
+ * Nobody comes here for accounts that live elsewhere: their keys, links and sources have no use here. What
+ * may be much is for maintenance (src/maintenance/elsewhere.ts), as callers wait meanwhile.
  */
 function forgetOthers(sqlite: Database, cipher: Cipher): void {
   const accounts = "SELECT id FROM account WHERE moved_to IS NOT NULL";
   const projects = `SELECT id FROM project WHERE account_id IN (${accounts})`;
-  for (const table of ["api_key", "portal_link", "source", "project_logo", "idempotency"])
+  for (const table of ["api_key", "portal_link", "project_logo"])
     sqlite.run(`DELETE FROM ${table} WHERE project_id IN (${projects})`);
-  sqlite.run(`DELETE FROM audit WHERE scope IN (${accounts} UNION ${projects})`);
   const empty = sqlite.prepare<void, [Uint8Array, number]>(
-    `UPDATE endpoint SET status = 'deleted', consumer_id = NULL, config = '{}', description = NULL,
-     event_types = NULL, filter = NULL, transformations = NULL, metadata = '{}', sealed = ? WHERE id = ?`,
+    "UPDATE source SET status = 'deleted', consumer_id = NULL, name = '', config = '{}', sealed = ? WHERE id = ?",
   );
-  const theirs = sqlite.query<{ id: number }, []>(
-    `SELECT id FROM endpoint WHERE project_id IN (${projects})`,
-  );
+  const theirs = sqlite.query<{ id: number }, []>(`SELECT id FROM source WHERE project_id IN (${projects})`);
   for (const { id } of theirs.all())
-    empty.run(cipher.seal(JSON.stringify(NO_SECRETS), sealedPlace("endpoint", id)), id);
+    empty.run(cipher.seal(JSON.stringify(NO_SECRETS), sealedPlace("source", id)), id);
 }

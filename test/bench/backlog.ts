@@ -4,10 +4,10 @@
  *
  *   bun test/bench/backlog.ts [--waiting 1000000] [--stored 0] [--endpoints 1] [--binary path]
  *
- * `--stored`: so many events that nobody gets are there before. `--endpoints`: so many others stand beside the
- * one that the events wait for. The service is killed with
- * SIGKILL while events are published, and started again. Then the endpoint is resumed, while another one's
- * events are published at a steady pace. Prints numbers and judges none of them, but for what is lost.
+ * `--stored`: so many events that nobody gets are there before. `--endpoints`: so many others stand beside
+ * the one that the events wait for. The service is killed with SIGKILL while events are published, and
+ * started again. Then the endpoint is resumed, while another one's events are published at a steady pace.
+ * Prints numbers and judges none of them, but for what is lost.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -10,9 +10,9 @@ afterAll(() => Promise.all(servers.map((server) => server.stop(true))));
 
 /** A machine that answers these paths, and everything else with 404; answers where it is. */
 function machine(answers: Answers, asked: string[] = []): string {
-  const fetch = (request: Request) => {
+  const fetch = async (request: Request) => {
     const { pathname } = new URL(request.url);
-    asked.push(`${request.method} ${pathname}`);
+    asked.push(`${request.method} ${pathname}`, await request.text());
     const answer = answers[pathname];
     return answer === undefined ? new Response("{}", { status: 404 }) : Response.json(answer);
   };
@@ -94,7 +94,8 @@ test("it is told how long it took until the other cell answered for them", async
   setTimeout(() => (next[path("acct_a")] = here), 300);
   const { from, to, seconds } = await move(old, next, asked);
   expect([from, to, seconds >= 0.2]).toEqual(["1A", "2B", true]);
-  expect(asked).toContain("POST /v1/operator/moves");
+  const body = asked[asked.indexOf("POST /v1/operator/moves") + 1] ?? "";
+  expect(JSON.parse(body)).toMatchObject({ accounts: ["acct_a"], cell: "2B", installation: "i", taker: "t" });
 });
 
 test("said again it goes on where it was, and tells the old cell the machines", async () => {

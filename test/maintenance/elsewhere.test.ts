@@ -1,5 +1,5 @@
 /** What is left in a cell of an account that has moved to another one. */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { Elsewhere, isAtHome } from "../../src/maintenance/elsewhere.ts";
 import { OPERATOR_TOKEN } from "../http/kit.ts";
 import { Leaving } from "../http/tenants/moves-kit.ts";
@@ -14,7 +14,12 @@ describe("what is left of it", () => {
   const control = { isStopping: () => false, rest: async () => {} };
 
   test("stays until the other cell answers for it; then its endpoints go, and what waits for them", async () => {
-    await it.asOwner("POST", "/v1/endpoints", { url: it.api.receiver.url("gone"), ordering: "fifo" });
+    const url = it.api.receiver.url("gone");
+    const settings = { url, ordering: "fifo", consumer_id: "c_1", headers: { "x-key": "credential" } };
+    await it.asOwner("POST", "/v1/endpoints", settings);
+    const [made] = it.api.data.endpoints.ofProject(it.made.live.project.id).below();
+    const { audit } = it.api.data;
+    const dropped = spyOn(audit, "dropSomeOf");
     await it.moved();
     let isThere = false;
     const elsewhere = new Elsewhere({ data: it.api.data, isAtHome: async () => isThere });
@@ -26,6 +31,11 @@ describe("what is left of it", () => {
       cell: "2B",
       hasArrived: true,
     });
+    // Of its row stays whose it was, and of the audit log nothing.
+    const row = it.api.data.endpoints.getAnyway(made?.id ?? 0);
+    expect(row).toMatchObject({ status: "deleted", consumerId: null, config: {}, headers: [], secret: "" });
+    expect(row?.projectId).toBe(it.made.live.project.id);
+    expect(dropped.mock.results.reduce((sum, { value }) => sum + Number(value), 0)).toBeGreaterThan(1);
     // Requests are still passed on.
     expect((await it.asOwner("GET", "/v1/events")).status).toBe(218);
   });

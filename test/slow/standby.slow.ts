@@ -137,7 +137,12 @@ interface Overseas extends AsyncDisposable {
 async function overseas(): Promise<Overseas> {
   const island = new Island();
   const [cable, other] = [island.lay(), island.lay()];
-  const bucket = await Bucket.start({ enter: island.enter, address: other.address });
+  const bucket = await Bucket.start({ enter: island.enter, address: other.address }).catch(
+    (error: unknown) => {
+      island[Symbol.dispose]();
+      throw error;
+    },
+  );
   const places = bucket.places(grounds.home);
   const url = (places.env["LITESTREAM_REPLICA_URL"] ?? "").replace(other.address, cable.address);
   const end = async () => {

@@ -12,7 +12,10 @@ import { nameCell, readOffer, splitOff } from "../../src/store/moving.ts";
 import { finishDepartures } from "../../src/maintenance/elsewhere.ts";
 import { storeParts } from "../kit/store-parts.ts";
 import { systemClock } from "../../src/platform/clock.ts";
+import type { SourceSecrets } from "../../src/core/model.ts";
+import { sealedPlace } from "../../src/store/resources/sealing.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
+import { plainSource } from "../kit/source.ts";
 
 const KEY = new Uint8Array(32).fill(1);
 const CIPHER = new Cipher([KEY]);
@@ -47,14 +50,7 @@ async function prepare(): Promise<string[]> {
       data.endpoints.insert({ ...plainEndpoint, projectId: id, headers: [["x-key", "credential"]] });
     for (const one of [project, other]) {
       tenants.insertKey(one, { name: "k", scopes: ["full"], expiresAt: null });
-      data.audit.add({
-        scope: one.id,
-        actor: { kind: "operator", id: null },
-        action: "source.created",
-        object: { kind: "source", id: "src_1" },
-        changes: {},
-        consumerId: "c_1",
-      });
+      data.sources.insert({ ...plainSource, projectId: one.id, name: "s", signingSecret: "secret" });
     }
     const to = (cell: string) => () => ({
       movedTo: { cell, machines: ["a:1"], isOnDisk: true, taker: "t", hasArrived: false },
@@ -118,13 +114,17 @@ describe("a copy", () => {
     ]);
     // Of those who live elsewhere nothing is kept that is theirs alone.
     const ofProjects = (sql: string) => disk.sqlite.query<{ n: number }, []>(sql).get()?.n;
-    const theirs = "SELECT count(DISTINCT project_id) AS n FROM api_key";
-    expect([ofProjects(theirs), ofProjects("SELECT count(*) AS n FROM audit")]).toEqual([1, 1]);
-    const made = disk.sqlite.query<{ id: number }, []>("SELECT id FROM endpoint ORDER BY id").all();
-    const endpoints = made.map(({ id }) => data.endpoints.getAnyway(id));
-    expect(endpoints.map((one) => [one?.status, one?.headers.length, one?.secret === ""])).toEqual([
-      ["active", 1, false],
-      ["deleted", 0, true],
+    expect(ofProjects("SELECT count(DISTINCT project_id) AS n FROM api_key")).toBe(1);
+    const sources = disk.sqlite
+      .query<{ id: number; status: string; name: string; sealed: Uint8Array }, []>("SELECT * FROM source")
+      .all();
+    const kept = sources.map(({ id, status, name, sealed }) => {
+      const secrets = JSON.parse(CIPHER.open(sealed, sealedPlace("source", id))) as SourceSecrets;
+      return [status, name, secrets.signingSecret];
+    });
+    expect(kept).toEqual([
+      ["active", "s", "secret"],
+      ["deleted", "", null],
     ]);
     // Ids stay what they are, and new ones are the new cell's.
     const accounts = [...data.tenants.accounts()].map(({ id }) => id);

@@ -52,7 +52,7 @@ interface Member {
   worked: number;
 }
 
-/** An account. The sums of its members are kept as they change: a refusal adds up no bodies. */
+/** An account. The sums of its members are kept as they change. */
 class Holder {
   bytes = 0;
   worked = 0;
@@ -126,11 +126,11 @@ function shareOf(member: Member, spared: Body | null): number {
  * of answers, that are written or on their way to a reader who takes his time. A body is its caller's; that
  * of a request whose caller is not known is anybody's, until it is known or waits for its source's account.
  *
- * Each account has a share; where its own bodies exceed that, or all together exceed the whole and it has the
- * most, one of its bodies is refused that is not worked on. That is one of whichever of its members (a key,
- * the links of a consumer, a source) has the most: the one which would exceed it, or the newest, so that
- * those under way are completed. Of anybody's it is any that still comes in, as neither may keep the others
- * out: who sends slowly on purpose, nor who sends very many. What is whole by then is not lost for that.
+ * Each account has a share; where its own bodies exceed that, or all together exceed the whole and it has
+ * the most, one of its bodies is refused that is not worked on. That is one of whichever of its members (a
+ * key, the links of a consumer, a source) has the most: the one which would exceed it, or the newest, so
+ * that those under way are completed. Of anybody's it is one by chance that still comes in. So neither a
+ * slow sender nor a sender of very many keeps out the others. What is whole by then is not lost for that.
  *
  * What is worked on stays, so it leaves room: an account has no more of it than all accounts leave free of
  * the whole, and a guest no more than all guests leave free of theirs. However many take what they can,
@@ -261,10 +261,20 @@ export class BodiesInFlight {
   }
 }
 
-/** `random`: from 0 up to 1. */
-function anyComing({ bodies }: Member, spared: Body | null, random: number): Body | undefined {
-  const coming = [...bodies].filter((body) => body !== spared && !body.isWhole);
-  return coming[Math.floor(random * coming.length)];
+/**
+ * One by chance, the larger the likelier: then few have to go. `random`: from 0 up to 1. Undefined where none
+ * still comes in.
+ */
+function anyComing({ bodies, bytes }: Member, spared: Body | null, random: number): Body | undefined {
+  let at = random * bytes;
+  let last: Body | undefined;
+  for (const body of bodies) {
+    at -= body.bytes;
+    if (body === spared || body.isWhole) continue;
+    last = body;
+    if (at < 0) return body;
+  }
+  return last;
 }
 
 function newestOf({ bodies }: Member, spared: Body | null): Body | undefined {

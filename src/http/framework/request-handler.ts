@@ -357,7 +357,8 @@ export class RequestHandler implements RequestContext {
         : shared.bodies.begin(accountOf(caller), memberOf(caller));
     try {
       const bytes = await readBody(this.request, bodyMaxBytes, this.room);
-      if (isHeavy(bytes.length)) this.room.whenRefused(() => (this.bytes = NO_BYTES), true);
+      if (bytes.length > limit("smallBodyBytesMax"))
+        this.room.whenRefused(() => (this.bytes = NO_BYTES), true);
       return bytes;
     } catch (error) {
       if (error instanceof Problem && error.code === "payload_too_large") route.onTooLarge?.(this.params);

@@ -76,8 +76,8 @@ function moveAccounts(services: MoveNeeds): AnyRoute {
     audit: "Each account's log says where it has gone.",
     summary: "Move accounts to another cell",
     description:
-      "All of them or none. Nothing of theirs is sent any more, and once what is under way has ended nothing is taken either: for a " +
-      "second or so their callers get 503. From the answer on they live in the other cell, which takes them from this one's replica " +
+      "All of them or none. Nothing of theirs is sent any more, and once what is under way has ended, or after 35 s, nothing is taken " +
+      "either: for a second or so, or until all has ended, their callers get 503. From the answer on they live in the other cell, which takes them from this one's replica " +
       "(`sealpost cells take`), and what still comes here for them is passed on to its machines. `sealpost cells move` calls this, and " +
       "sees before that the other cell waits. Said again it changes the machines.",
     body: moveShape,
@@ -142,7 +142,8 @@ async function letGo(services: MoveNeeds, ids: readonly number[], to: MovedTo): 
   if (!tenants.beginMove(ids)) throw new Problem("conflict", "An account moves at the moment.");
   try {
     const until = monotonic() + limit("moveWaitMs");
-    // For as long as attempts last that were under way. Tests may begin all the time, and end by the refusal.
+    // Half of the time is for attempts that were under way, and the other half for tests: those may begin
+    // until their callers are refused.
     await untilStill(services, ids, until - limit("moveWaitMs") / 2);
     tenants.refuseCallers(ids);
     // A retry by hand that came before may still wait for the disk, and begin its attempt after that.
@@ -171,13 +172,12 @@ async function writeDownCounted({ sourceStats, tenants }: MoveNeeds): Promise<vo
 
 /** Inside a write. */
 function writeMovedTo(services: MoveNeeds, id: number, to: MovedTo): Account {
-  const { made, before } = services.tenants.updateAccount(id, ({ movedTo }) => ({
-    movedTo: {
-      ...to,
-      isOnDisk: movedTo?.isOnDisk ?? false,
-      hasArrived: movedTo?.hasArrived ?? false,
-    },
-  }));
+  const { made, before } = services.tenants.updateAccount(id, ({ movedTo }) => {
+    // Said again without a name, it is still for the machine that was named; for another one it begins anew.
+    const taker = to.taker ?? movedTo?.taker ?? null;
+    const isOnDisk = movedTo !== null && movedTo.isOnDisk && movedTo.taker === taker;
+    return { movedTo: { ...to, taker, isOnDisk, hasArrived: movedTo?.hasArrived ?? false } };
+  });
   services.audit.add({
     scope: id,
     actor: { kind: "operator", id: null },

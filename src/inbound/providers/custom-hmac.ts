@@ -135,8 +135,10 @@ function configured(kind: "id" | "type", unsigned: string): Extractor {
     const path = textOf(arrival.material.config, `${kind}_path`);
     return path ? readPath(body, path) : null;
   });
-  const carried = ({ arrival }: Facts, name: string) => (name && arrival.request.headers.get(name)) || null;
-  const any = derived(text, (facts) => carried(facts, nameOf(facts)));
+  const any = derived(text, (facts) => {
+    const name = nameOf(facts);
+    return (name && facts.arrival.request.headers.get(name)) || null;
+  });
   return firstOf(signed, inBody, { ...any, unsigned: [`config.${kind}_header${unsigned}`] });
 }
 

@@ -3,6 +3,7 @@ import type { AuditChanges, AuditEntry, AuditRow } from "../../core/audit.ts";
 import { firstKeyAt } from "../../core/ids.ts";
 import { limit } from "../../core/limits.ts";
 import { type Page, type PageAsk, readPage } from "../page.ts";
+import { bound } from "../bound.ts";
 import type { Store } from "../store.ts";
 import { idsByAny, type Owned } from "../cleanup/erasures.ts";
 
@@ -30,6 +31,7 @@ export class Audit {
   readonly #load;
   readonly #changes;
   readonly #expire;
+  readonly #dropOf;
   readonly #hasPast;
   readonly #blank;
   readonly #blankOf;
@@ -55,6 +57,9 @@ export class Audit {
     this.#hasPast = sqlite.prepare<object, [number]>("SELECT 1 FROM audit WHERE id < ? LIMIT 1");
     this.#expire = sqlite.prepare<void, [number, number]>(
       "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE id < ? ORDER BY id LIMIT ?)",
+    );
+    this.#dropOf = sqlite.prepare<void, [number, number]>(
+      `DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE scope = ${bound(1)} ORDER BY id LIMIT ${bound(2)})`,
     );
     const [from, to] = ["changes ->> '$.consumer_id.from'", "changes ->> '$.consumer_id.to'"];
     const shown = idsByAny("audit", "scope", ["consumer_id", from, to]);
@@ -120,6 +125,11 @@ export class Audit {
   }
 
   /** Removes a slice of what is past its time; answers how many. */
+  /** Inside a write: a slice of what a project, or an account, has; answers how many there were. */
+  dropSomeOf(scope: number): number {
+    return this.#dropOf.run(scope, limit("sliceRows")).changes;
+  }
+
   async expire(): Promise<number> {
     const before = firstKeyAt(this.store.now() - limit("auditKeptMs"));
     if (!this.#hasPast.get(before)) return 0;

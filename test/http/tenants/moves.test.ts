@@ -1,5 +1,6 @@
 /** Accounts leave this cell: what is held meanwhile, and what is refused. */
 import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
+import type { Account } from "../../../src/core/model.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { ENDPOINT_SECRET } from "../../kit/recorder.ts";
 import { OPERATOR_TOKEN } from "../kit.ts";
@@ -44,13 +45,32 @@ describe("a move", () => {
     };
     const testing = [testOn(), Bun.sleep(50).then(testOn)];
     await it.api.receiver.arrived("tested", 2);
-    const moving = it.move();
-    await it.api.replica.asked();
-    it.api.replica.confirm();
-    expect((await moving).status).toBe(200);
-    goesOn = false;
-    await Promise.all(testing);
-    (LIMITS.moveWaitMs as { value: number }).value = usual;
+    try {
+      await it.moved();
+    } finally {
+      goesOn = false;
+      (LIMITS.moveWaitMs as { value: number }).value = usual;
+      await Promise.all(testing);
+    }
+  });
+
+  test("that is said again is for the machine that was named, and for another one it begins anew", async () => {
+    const { tenants } = it.api.data;
+    const written = spyOn(tenants, "updateAccount");
+    const say = async (fields: object, nth: number) => {
+      written.mockClear();
+      const saying = it.move(fields);
+      await it.api.replica.asked(nth);
+      it.api.replica.confirm();
+      expect((await saying).status).toBe(200);
+      return written.mock.results.map(({ value }) => (value as { made: Account }).made.movedTo);
+    };
+    const rows = (taker: string, ...onDisk: boolean[]) =>
+      onDisk.map((isOnDisk) => expect.objectContaining({ taker, isOnDisk }));
+    expect(await say({ taker: "one" }, 1)).toEqual(rows("one", false, false, true));
+    expect(await say({}, 2)).toEqual(rows("one", true));
+    expect(await say({ taker: "two" }, 3)).toEqual(rows("two", false, false, true));
+    written.mockRestore();
   });
 
   test("hands nothing to a poller that the other cell would not know of", async () => {
