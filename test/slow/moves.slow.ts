@@ -11,7 +11,7 @@ import { audit } from "../durability/audit.ts";
 import { settleBooks } from "../durability/books.ts";
 import { Grounds } from "../durability/grounds.ts";
 import { type Places, SERVICE_ENV } from "../durability/machine.ts";
-import { startPair } from "../durability/pair.ts";
+import { publish, startPair } from "../durability/pair.ts";
 import { Publishers } from "../durability/publishers.ts";
 import { addEndpoint, clientOf, prepareLoad } from "../durability/setup.ts";
 import { Client } from "../kit/app.ts";
@@ -241,6 +241,8 @@ test("a standby of the old cell that takes over in the middle of a move owns the
   const tenant = await createTenant(primary.service, { name: "leaves", plan: "pro" });
   for (const { service } of [primary, standby]) service.keys = tenant.keys;
   await addEndpoint(primary.service, "http://127.0.0.1:9/");
+  // Answered once the replica has the account too.
+  expect((await publish(primary, "seen", { "sealpost-durability": "replica" })).status).toBe(202);
   const url = from.env["LITESTREAM_REPLICA_URL"] ?? "";
   const taker = new Service({ command: takerCommand(url), env: envOf(NEW, to) });
   keepTaker(taker);
