@@ -32,8 +32,10 @@ describe("a machine that cannot take over", () => {
     await using primary = new Machine({ ...pairedEnv(grounds.litestream, places), ...REPLICA });
     await primary.ready();
     for (const id of ["in_1", "in_2"]) expect((await publish(primary, id)).status).toBe(202);
-    // Somebody has removed what a restore begins with.
-    rmSync(join(places.replica, "generations/00000001/ltx"), { recursive: true });
+    // Somebody has removed what a restore begins with; Litestream makes a snapshot shortly after its start.
+    const files = join(places.replica, "generations/00000001/ltx");
+    await until(() => existsSync(join(files, "9")) && readdirSync(join(files, "9")).length > 0);
+    rmSync(files, { recursive: true });
     await using standby = new Machine(pairedEnv(grounds.litestream, places));
     await until(() => standby.service.output().includes("the replica cannot be copied"));
     await primary.lose();
