@@ -1,6 +1,5 @@
 import type { App, FirstKeys } from "./app.ts";
 import { systemClock } from "./platform/clock.ts";
-import { runCommand } from "./cli/command.ts";
 import { readConfig } from "./config.ts";
 import { messageOf } from "./core/errors.ts";
 import { limitHeapGrowth } from "./platform/heap-growth.ts";
@@ -15,7 +14,12 @@ const EXIT = { failed: 1, wrongSettings: 2 } as const;
 process.umask(0o077);
 
 const words = process.argv.slice(2);
-if (words.length > 0) process.exit(await runCommand(words));
+if (words.length > 1 || (words.length === 1 && words[0] !== "serve")) {
+  // Only now: the service parses no words.
+  const { runCommand } = await import("./cli/command.ts");
+  const exitCode = await runCommand(words);
+  if (exitCode !== null) process.exit(exitCode);
+}
 limitHeapGrowth();
 
 function refuseSettings(problems: readonly string[]): never {

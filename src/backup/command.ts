@@ -2,7 +2,7 @@ import { type Config, readConfig } from "../config.ts";
 import { formatRfc3339, parseRfc3339 } from "../core/rfc3339.ts";
 import { keyTime } from "../core/ids.ts";
 import { DatabaseError } from "../store/database.ts";
-import { EXIT, parseWords, runCommandLine, UsageError } from "../platform/command-line.ts";
+import { EXIT, runCommandLine, UsageError } from "../platform/command-line.ts";
 import { SettingsError } from "../platform/start-error.ts";
 import { withoutPassword } from "../replica/litestream-command.ts";
 import type { Copy } from "../store/copy.ts";
@@ -11,52 +11,48 @@ import type { Source } from "../replica/source.ts";
 import { verifyBackup } from "./verify.ts";
 
 const WITHIN_SECONDS = 60;
-const RESTORE_USAGE = "usage: sealpost restore [--at 2026-11-23T12:00:00Z] [--json]";
-const VERIFY_USAGE = "usage: sealpost backup verify [--within SECONDS] [--without-database] [--json]";
+
+/** What `sealpost restore` is given on the command line. */
+export interface RestoreOptions {
+  at?: string;
+  json?: boolean;
+}
 
 /** `sealpost restore`; answers the exit code. */
-export function runRestore(words: readonly string[]): Promise<number> {
-  return run(RESTORE_USAGE, async () => {
-    const { values } = optionsOf(words, { at: { type: "string" }, json: { type: "boolean" } });
-    const at = values.at === undefined ? null : parseRfc3339(values.at);
-    if (values.at !== undefined && at === null) throw new UsageError("--at must be a time of RFC 3339");
+export function runRestore(options: RestoreOptions, usage: string): Promise<number> {
+  return run(usage, async () => {
+    const at = options.at === undefined ? null : parseRfc3339(options.at);
+    if (options.at !== undefined && at === null) throw new UsageError("--at must be a time of RFC 3339");
     const restored = await restoreBackup(configured(), process.env, at);
     const { source, copy, path } = restored;
     const found = { ...foundIn(source, copy), restored_to: path, problems: copy.problems };
-    print(values.json === true, { ...found, next: nextOf(restored) });
+    print(options.json === true, { ...found, next: nextOf(restored) });
     return restored.copy.problems.length === 0 ? EXIT.good : EXIT.failed;
   });
 }
 
+/** What `sealpost backup verify` is given on the command line. */
+export interface VerifyOptions {
+  within?: string;
+  withoutDatabase?: boolean;
+  json?: boolean;
+}
+
 /** `sealpost backup verify`; answers the exit code. */
-export function runBackup([verb, ...words]: readonly string[]): Promise<number> {
-  return run(VERIFY_USAGE, async () => {
-    if (verb !== "verify") throw new UsageError("sealpost backup can verify");
-    const { values } = optionsOf(words, {
-      within: { type: "string" },
-      "without-database": { type: "boolean" },
-      json: { type: "boolean" },
-    });
-    const within = Number(values.within ?? WITHIN_SECONDS);
+export function runVerify(options: VerifyOptions, usage: string): Promise<number> {
+  return run(usage, async () => {
+    const within = Number(options.within ?? WITHIN_SECONDS);
     if (!(within > 0)) throw new UsageError("--within must be a number of seconds above 0");
     const found = await verifyBackup(configured(), process.env, {
       withinSeconds: within,
-      hasDatabase: values["without-database"] !== true,
+      hasDatabase: options.withoutDatabase !== true,
     });
     const { source, copy, seconds, behindSeconds, problems } = found;
     const verdict = problems.length === 0 ? "good" : "bad";
     const lag = { behind_seconds: behindSeconds, seconds, verdict, problems };
-    print(values.json === true, { ...foundIn(source, copy), ...lag });
+    print(options.json === true, { ...foundIn(source, copy), ...lag });
     return problems.length === 0 ? EXIT.good : EXIT.failed;
   });
-}
-
-/** Neither command takes a word beside its options. */
-function optionsOf<O extends Parameters<typeof parseWords>[1]>(words: readonly string[], options: O) {
-  const parsed = parseWords(words, options);
-  const [word] = parsed.positionals;
-  if (word !== undefined) throw new UsageError(`Unexpected argument '${word}'`);
-  return parsed;
 }
 
 function run(usage: string, work: () => Promise<number>): Promise<number> {

@@ -1,6 +1,6 @@
 import { readConfig } from "../config.ts";
 import { createLogger, writeOrLose } from "../platform/log.ts";
-import { EXIT, parseWords, runCommandLine, tableOf, UsageError } from "../platform/command-line.ts";
+import { EXIT, printable, runCommandLine, tableOf, UsageError } from "../platform/command-line.ts";
 import { SettingsError } from "../platform/start-error.ts";
 import { envoyConfig } from "./envoy.ts";
 import { DatabaseError } from "../store/database.ts";
@@ -11,13 +11,6 @@ import { moveAccounts } from "./move.ts";
 import { takeAccounts } from "./take.ts";
 import { askCells, type Get, readAccounts, readUsage, type Told } from "./operator.ts";
 
-const USAGE = `usage: sealpost cells config haproxy|envoy CELLS.json
-       sealpost cells accounts CELLS.json [--json]
-       sealpost cells usage CELLS.json [--month 2026-11] [--json]
-       sealpost cells metrics CELLS.json
-       sealpost cells take --from s3://bucket/path
-       sealpost cells move ACCOUNT... --to 2B CELLS.json`;
-
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** What `sealpost cells config` can write. */
@@ -26,52 +19,46 @@ const ROUTERS: ReadonlyMap<string, (list: CellList) => string> = new Map([
   ["envoy", envoyConfig],
 ]);
 
-interface Options {
-  json: boolean;
-  month: string | null;
+/** What the commands of `sealpost cells` are given on the command line, beside other words. */
+export interface CellsOptions {
+  json?: boolean;
+  month?: string;
+  from?: string;
+  to?: string;
 }
 
-/** What all cells are asked for: `from` reads one cell, `print` shows what all of them told. */
-const QUESTIONS = new Map([
-  ["accounts", question(readAccounts, printAccounts)],
-  ["usage", question((get, { month }) => readUsage(get, month), printUsage)],
-  [
-    "metrics",
-    question(
-      (get) => get("/metrics"),
-      // Not process.stdout.write: what a pipe has not taken would be lost as the process ends.
-      (told) => console.log(mergeMetrics(told).trimEnd()),
-    ),
-  ],
-]);
+type Work = (words: readonly string[], options: CellsOptions) => number | Promise<number>;
 
-/** `sealpost cells`; answers the exit code: 1 where a cell could not be asked. */
-export function runCells([verb = "", ...words]: readonly string[]): Promise<number> {
-  const run = async () => {
-    const own = OWN_WORK.get(verb);
-    if (own !== undefined) return own(words);
-    const ask = QUESTIONS.get(verb);
-    if (ask === undefined)
-      throw new UsageError("sealpost cells can config, accounts, usage, metrics, take and move");
-    const { values, positionals } = parseWords(words, {
-      json: { type: "boolean" },
-      month: { type: "string" },
-    });
-    const { cells } = readCellList(onlyFile(positionals));
-    return ask(cells, tokenOf(process.env), { json: values.json === true, month: values.month ?? null });
-  };
-  return runCommandLine(USAGE, run, DatabaseError);
+/** What each word after `sealpost cells` asks for. The last three ask all cells. */
+const WORK = {
+  config: printConfig,
+  take,
+  move,
+  accounts: question(readAccounts, printAccounts),
+  usage: question((get, { month }) => readUsage(get, month ?? null), printUsage),
+  metrics: question(
+    (get) => get("/metrics"),
+    // Not process.stdout.write: what a pipe has not taken would be lost as the process ends.
+    (told) => console.log(mergeMetrics(told).trimEnd()),
+  ),
+} satisfies Record<string, Work>;
+
+export type CellsVerb = keyof typeof WORK;
+
+/** How `sealpost cells` was called, beside its verb. */
+export interface CellsCall {
+  words: readonly string[];
+  options: CellsOptions;
+  usage: string;
 }
 
-/** What does more than ask all cells. */
-const OWN_WORK = new Map<string, (words: readonly string[]) => number | Promise<number>>([
-  ["config", printConfig],
-  ["take", take],
-  ["move", move],
-]);
+/** `sealpost cells <verb>`; answers the exit code: 1 where a cell could not be asked. */
+export function runCells(verb: CellsVerb, { words, options, usage }: CellsCall): Promise<number> {
+  const work: Work = WORK[verb];
+  return runCommandLine(usage, async () => work(words, options), DatabaseError);
+}
 
-function printConfig(words: readonly string[]): number {
-  const [name = "", ...paths] = parseWords(words, {}).positionals;
+function printConfig([name = "", ...paths]: readonly string[]): number {
   const write = ROUTERS.get(name);
   if (write === undefined)
     throw new UsageError(`sealpost cells config knows ${[...ROUTERS.keys()].join(", ")}`);
@@ -80,9 +67,8 @@ function printConfig(words: readonly string[]): number {
 }
 
 /** Reads the settings of the service, which the same unit starts on what was taken. */
-async function take(words: readonly string[]): Promise<number> {
-  const { values, positionals } = parseWords(words, { from: { type: "string" } });
-  if (values.from === undefined || positionals.length > 0)
+async function take(words: readonly string[], { from }: CellsOptions): Promise<number> {
+  if (from === undefined || words.length > 0)
     throw new UsageError("sealpost cells take needs --from with the replica of the other cell");
   const read = readConfig(process.env);
   if (!read.ok) throw new SettingsError(read.problems);
@@ -92,21 +78,20 @@ async function take(words: readonly string[]): Promise<number> {
     Date.now,
   );
   try {
-    await takeAccounts(read.config, { env: process.env, logger, from: values.from });
+    await takeAccounts(read.config, { env: process.env, logger, from });
   } finally {
     logger.flush();
   }
   return EXIT.good;
 }
 
-async function move(words: readonly string[]): Promise<number> {
-  const { values, positionals } = parseWords(words, { to: { type: "string" } });
-  const path = positionals.at(-1);
-  const accounts = positionals.slice(0, -1);
-  if (values.to === undefined || path === undefined || accounts.length === 0)
+async function move(words: readonly string[], { to: target }: CellsOptions): Promise<number> {
+  const path = words.at(-1);
+  const accounts = words.slice(0, -1);
+  if (target === undefined || path === undefined || accounts.length === 0)
     throw new UsageError("Ids of accounts, --to with the cell, and the file that lists the cells are needed");
   const { cells } = readCellList(path);
-  const parts = { cells, token: tokenOf(process.env), accounts, to: values.to };
+  const parts = { cells, token: tokenOf(process.env), accounts, to: target };
   const { from, to, seconds } = await moveAccounts(parts);
   console.log(`${accounts.join(", ")}: moved from cell ${from} to cell ${to} in ${seconds} s`);
   return EXIT.good;
@@ -126,11 +111,14 @@ function tokenOf(env: Env): string {
 
 type Answered<T> = { cell: string; value: T };
 
+/** `read` asks one cell, `print` shows what all of them told. */
 function question<T>(
-  read: (get: Get, options: Options) => Promise<T>,
-  print: (told: readonly Answered<T>[], options: Options) => void,
-) {
-  return async (cells: CellList["cells"], token: string, options: Options): Promise<number> => {
+  read: (get: Get, options: CellsOptions) => Promise<T>,
+  print: (told: readonly Answered<T>[], options: CellsOptions) => void,
+): Work {
+  return async (words, options) => {
+    const { cells } = readCellList(onlyFile(words));
+    const token = tokenOf(process.env);
     const told: Told<T>[] = await askCells(cells, token, (get) => read(get, options));
     const answered = told.filter((one): one is Answered<T> => "value" in one);
     print(answered, options);
@@ -141,7 +129,7 @@ function question<T>(
 
 type AccountsOfCells = readonly Answered<Awaited<ReturnType<typeof readAccounts>>>[];
 
-function printAccounts(told: AccountsOfCells, { json }: Options): void {
+function printAccounts(told: AccountsOfCells, { json }: CellsOptions): void {
   const rows = told.flatMap(({ cell, value }) => value.map((account) => ({ cell, ...account })));
   if (json) return printLines(rows);
   const heads = ["cell", "account", "plan", "state", "deliveries", "name"];
@@ -153,7 +141,7 @@ function printAccounts(told: AccountsOfCells, { json }: Options): void {
 
 type UsageOfCells = readonly Answered<Awaited<ReturnType<typeof readUsage>>>[];
 
-function printUsage(told: UsageOfCells, { json }: Options): void {
+function printUsage(told: UsageOfCells, { json }: CellsOptions): void {
   if (json) return printLines(told.flatMap(({ cell, value }) => value.map((row) => ({ cell, ...row }))));
   const rows = told.map(({ cell, value }) => ({ cell, accounts: value.length, ...sumOf(value) }));
   const all = { cell: "all", accounts: rows.reduce((sum, row) => sum + row.accounts, 0), ...sumOf(rows) };
@@ -170,11 +158,6 @@ function sumOf(rows: readonly { deliveries: number; overage: number }[]) {
     sum.overage += row.overage;
   }
   return sum;
-}
-
-/** Customers choose the names: nothing of them may steer a terminal. */
-function printable(text: string): string {
-  return text.replaceAll(/\p{C}/gu, "?");
 }
 
 function printLines(rows: readonly object[]): void {

@@ -1,25 +1,13 @@
-import { parseArgs, type ParseArgsConfig } from "node:util";
 import { messageOf } from "../core/errors.ts";
 import { SettingsError, StartError } from "./start-error.ts";
 
-/** What the commands of the executable have in common: options, errors, exit codes, tables. */
+/** What the commands of the executable have in common: errors, exit codes, tables. */
 
 export const EXIT = { good: 0, failed: 1, wrongUsage: 2 } as const;
 
 /** The words of a command are wrong: one sentence. */
 export class UsageError extends Error {
   override name = "UsageError";
-}
-
-type Options = NonNullable<ParseArgsConfig["options"]>;
-
-/** The options and other words of a command; throws UsageError. */
-export function parseWords<O extends Options>(words: readonly string[], options: O) {
-  try {
-    return parseArgs({ args: [...words], options, allowPositionals: true });
-  } catch (error) {
-    throw new UsageError(messageOf(error));
-  }
 }
 
 /** What a command may also end with, beside the errors of settings and of the start: a message tells all. */
@@ -57,4 +45,9 @@ export function tableOf(heads: readonly string[], rows: readonly (readonly strin
         .trimEnd(),
     )
     .join("\n");
+}
+
+/** Others choose names and bodies: nothing of them may steer a terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(/\p{C}/gu, "?");
 }

@@ -5,7 +5,6 @@ import { describeProblems, SettingsError } from "../platform/start-error.ts";
 import { Standby } from "./standby.ts";
 
 const EXIT = { ended: 0, failed: 1, wrongSettings: 2 } as const;
-const UPGRADE = "--upgrade";
 
 /** The types of Bun that are used here do not know it. */
 interface Executing {
@@ -16,9 +15,7 @@ interface Executing {
  * Runs as one machine of a pair. Once it is the primary this process becomes `litestream replicate -exec
  * sealpost`: whoever watches over it starts it anew when that ends, and it is a standby again.
  */
-export async function runStandby(options: readonly string[]): Promise<number> {
-  if (options.some((option) => option !== UPGRADE))
-    return refuse([`sealpost standby takes ${UPGRADE} alone`]);
+export async function runStandby(mayUpgrade: boolean): Promise<number> {
   const read = readConfig(process.env);
   if (!read.ok) return refuse(read.problems);
   const write = writeOrLose(process.stdout, () => {});
@@ -28,7 +25,6 @@ export async function runStandby(options: readonly string[]): Promise<number> {
   process.on("exit", () => standby?.kill());
   for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => process.exit(EXIT.ended));
   try {
-    const mayUpgrade = options.includes(UPGRADE);
     standby = new Standby(read.config, { logger, env: process.env, mayUpgrade });
     const { command, env } = await standby.untilPrimary();
     logger.flush();

@@ -11,8 +11,9 @@
  *   [--deliveries 1e9,2e9]  [--cells 1000] [--seed 1] [--days 1000]
  */
 import { readFileSync } from "node:fs";
+import { parseArgs, type ParseArgsConfig } from "node:util";
 import { messageOf } from "../../src/core/errors.ts";
-import { parseWords, runCommandLine, tableOf, UsageError } from "../../src/platform/command-line.ts";
+import { runCommandLine, tableOf, UsageError } from "../../src/platform/command-line.ts";
 import { SettingsError } from "../../src/platform/start-error.ts";
 import { type Inputs, readInputs } from "./plan-inputs.ts";
 import { planFor } from "./plan-model.ts";
@@ -59,6 +60,15 @@ process.exit(
 );
 
 type Print = (value: unknown, tables: readonly Table[]) => void;
+
+/** The options and other words; throws UsageError. */
+function parseWords<O extends NonNullable<ParseArgsConfig["options"]>>(words: readonly string[], options: O) {
+  try {
+    return parseArgs({ args: [...words], options, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(messageOf(error));
+  }
+}
 
 function printSizes(print: Print, inputs: Inputs, asked: string | undefined): void {
   const sizes = asked?.split(",").map((text) => numberOf("--deliveries", text, 1, 1e15)) ?? SIZES;

@@ -35,7 +35,7 @@ const mayImport: Record<string, string[]> = {
   standby: ["config", "replica", "transport", "store", "platform", "core"],
   backup: ["config", "replica", "store", "platform", "core"],
   cells: ["config", "replica", "store", "platform", "transport", "core"],
-  cli: ["backup", "cells", "config", "standby", "transport"],
+  cli: ["backup", "cells", "config", "standby", "platform", "transport"],
   app: [
     ...[
       "checkpointer",

@@ -1,6 +1,7 @@
 import architecture from "../../docs/architecture.md" with { type: "text" };
 import behaviour from "../../docs/behaviour.md" with { type: "text" };
 import cells from "../../docs/cells.md" with { type: "text" };
+import commandLine from "../../docs/command-line.md" with { type: "text" };
 import filters from "../../docs/filters.md" with { type: "text" };
 import kinds from "../../docs/kinds.md" with { type: "text" };
 import limits from "../../docs/limits.md" with { type: "text" };
@@ -46,6 +47,7 @@ export const DOC_PAGES: ReadonlyMap<string, string> = new Map([
   ["transformations", transformations],
   ["schemas", schemas],
   ["tenants", tenants],
+  ["command-line", commandLine],
   ["operating", operating],
   ["pair", pair],
   ["orchestrators", orchestrators],
@@ -120,7 +122,7 @@ function withCaptions(text: string): string {
 /** Links and pictures stand beside the page in the repository; here they have addresses. */
 function asServed(content: string): string {
   return content
-    .replaceAll(/href="(\w+)\.md(#[\w-]*)?"/g, 'href="/docs/$1$2"')
+    .replaceAll(/href="([\w-]+)\.md(#[\w-]*)?"/g, 'href="/docs/$1$2"')
     .replaceAll(/src="([\w-]+\.(?:png|svg))"/g, 'src="/docs/assets/$1"');
 }
 
