@@ -29,12 +29,16 @@ export interface Config {
 /** Thrown by a row whose text is wrong: one sentence. */
 class SettingError extends Error {}
 
-interface Setting<T> {
+/** What is said of a setting. */
+export interface Described {
   name: string;
   about: string;
   /** As text, for the docs. */
   defaultText: string;
   example: string;
+}
+
+interface Setting<T> extends Described {
   read: (text: string | undefined) => T;
 }
 
@@ -278,6 +282,22 @@ export const SETTINGS = {
   }),
 } as const;
 
+/** Read by the commands that talk to an installation (src/client/); the service leaves them alone. */
+export const CLIENT_SETTINGS: Readonly<Record<"url" | "apiKey", Described>> = {
+  url: {
+    name: "SEALPOST_URL",
+    about: "Where the installation is whose key SEALPOST_API_KEY is.",
+    defaultText: "http://localhost:8080",
+    example: "https://hooks.example.com",
+  },
+  apiKey: {
+    name: "SEALPOST_API_KEY",
+    about: "A key of a project, for commands that name no --profile.",
+    defaultText: "that of the profile default, which `sealpost login` keeps",
+    example: "sp_test_…",
+  },
+};
+
 export type ConfigResult = { ok: true; config: Config } | { ok: false; problems: string[] };
 
 /**
@@ -296,8 +316,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     }
   }
   const known = new Set(Object.values(SETTINGS).map((row) => row.name));
+  const others = new Set(Object.values(CLIENT_SETTINGS).map((row) => row.name));
   for (const name of Object.keys(env)) {
-    if (name.startsWith("SEALPOST_") && !known.has(name))
+    if (name.startsWith("SEALPOST_") && !known.has(name) && !others.has(name))
       problems.push(`${name} is no setting of Sealpost${hint(name, known)}`);
   }
   if (problems.length > 0) return { ok: false, problems };

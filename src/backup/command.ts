@@ -2,7 +2,7 @@ import { type Config, readConfig } from "../config.ts";
 import { formatRfc3339, parseRfc3339 } from "../core/rfc3339.ts";
 import { keyTime } from "../core/ids.ts";
 import { DatabaseError } from "../store/database.ts";
-import { EXIT, runCommandLine, UsageError } from "../platform/command-line.ts";
+import { type Call, EXIT, runCommandLine, UsageError } from "../platform/command-line.ts";
 import { SettingsError } from "../platform/start-error.ts";
 import { withoutPassword } from "../replica/litestream-command.ts";
 import type { Copy } from "../store/copy.ts";
@@ -19,7 +19,7 @@ export interface RestoreOptions {
 }
 
 /** `sealpost restore`; answers the exit code. */
-export function runRestore(options: RestoreOptions, usage: string): Promise<number> {
+export function runRestore({ options, usage }: Call<RestoreOptions>): Promise<number> {
   return run(usage, async () => {
     const at = options.at === undefined ? null : parseRfc3339(options.at);
     if (options.at !== undefined && at === null) throw new UsageError("--at must be a time of RFC 3339");
@@ -39,7 +39,7 @@ export interface VerifyOptions {
 }
 
 /** `sealpost backup verify`; answers the exit code. */
-export function runVerify(options: VerifyOptions, usage: string): Promise<number> {
+export function runVerify({ options, usage }: Call<VerifyOptions>): Promise<number> {
   return run(usage, async () => {
     const within = Number(options.within ?? WITHIN_SECONDS);
     if (!(within > 0)) throw new UsageError("--within must be a number of seconds above 0");

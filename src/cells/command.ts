@@ -1,6 +1,6 @@
 import { readConfig } from "../config.ts";
 import { createLogger, writeOrLose } from "../platform/log.ts";
-import { EXIT, printable, runCommandLine, tableOf, UsageError } from "../platform/command-line.ts";
+import { type Call, EXIT, printable, runCommandLine, tableOf, UsageError } from "../platform/command-line.ts";
 import { SettingsError } from "../platform/start-error.ts";
 import { envoyConfig } from "./envoy.ts";
 import { DatabaseError } from "../store/database.ts";
@@ -45,15 +45,8 @@ const WORK = {
 
 export type CellsVerb = keyof typeof WORK;
 
-/** How `sealpost cells` was called, beside its verb. */
-export interface CellsCall {
-  words: readonly string[];
-  options: CellsOptions;
-  usage: string;
-}
-
 /** `sealpost cells <verb>`; answers the exit code: 1 where a cell could not be asked. */
-export function runCells(verb: CellsVerb, { words, options, usage }: CellsCall): Promise<number> {
+export function runCells(verb: CellsVerb, { words, options, usage }: Call<CellsOptions>): Promise<number> {
   const work: Work = WORK[verb];
   return runCommandLine(usage, async () => work(words, options), DatabaseError);
 }

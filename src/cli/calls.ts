@@ -1,13 +1,5 @@
 import type { Command } from "commander";
-
-/** How a command was called. */
-export interface Call<Options> {
-  /** What stands beside the options. */
-  words: readonly string[];
-  options: Options;
-  /** The line that says how it is called, for what is wrong with the words. */
-  usage: string;
-}
+import type { Call } from "../platform/command-line.ts";
 
 /** Puts commands into the tree, and keeps the exit code of the one that ran: the parser hands on none. */
 export class Calls {

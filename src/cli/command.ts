@@ -1,8 +1,9 @@
 import { Command, CommanderError } from "commander";
-import { readConfig, SETTINGS } from "../config.ts";
-import { EXIT } from "../platform/command-line.ts";
+import { CLIENT_SETTINGS, type Described, readConfig, SETTINGS } from "../config.ts";
+import { type Call, EXIT } from "../platform/command-line.ts";
 import { VERSION } from "../transport/user-agent.ts";
-import { type Call, Calls } from "./calls.ts";
+import { Calls } from "./calls.ts";
+import { addClientCommands } from "./client-commands.ts";
 import { addServiceCommands } from "./service-commands.ts";
 
 const HEALTH_MS_MAX = 2500;
@@ -52,15 +53,19 @@ export function makeProgram(calls: Calls): Command {
     .option("--json", 'Print `{"problems": […]}`.')
     .action(calls.does<{ json?: boolean }>(checkConfig));
   addServiceCommands(program, calls);
+  addClientCommands(program, calls);
   return program;
 }
 
 function describeSettings(): string {
-  const settings = Object.values(SETTINGS).map(
-    ({ name, about, defaultText, example }) =>
-      `  ${name}\n      ${about}\n      Default: ${defaultText}. Example: ${name}=${example}`,
-  );
-  return ["Settings of the service:", "", ...settings].join("\n");
+  const service = Object.values(SETTINGS).map(describeSetting);
+  const client = Object.values(CLIENT_SETTINGS).map(describeSetting);
+  const heads = ["Settings of the service:", "Settings of the commands that talk to one:"] as const;
+  return [heads[0], "", ...service, "", heads[1], "", ...client].join("\n");
+}
+
+function describeSetting({ name, about, defaultText, example }: Described): string {
+  return `  ${name}\n      ${about}\n      Default: ${defaultText}. Example: ${name}=${example}`;
 }
 
 function checkConfig({ options }: Call<{ json?: boolean }>): number {

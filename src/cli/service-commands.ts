@@ -35,9 +35,7 @@ function addRestore(program: Command, calls: Calls): void {
     .option("--at <time>", "As it was then, a time of RFC 3339. Without it: all of it.")
     .option("--json", "Print what was restored as JSON.")
     .action(
-      calls.does<RestoreOptions>(async ({ options, usage }) =>
-        (await import("../backup/command.ts")).runRestore(options, usage),
-      ),
+      calls.does<RestoreOptions>(async (call) => (await import("../backup/command.ts")).runRestore(call)),
     );
 }
 
@@ -54,9 +52,7 @@ function addBackup(program: Command, calls: Calls): void {
     .option("--without-database", "Compare it with nothing, on a machine that has no database.")
     .option("--json", "Print what was found as JSON.")
     .action(
-      calls.does<VerifyOptions>(async ({ options, usage }) =>
-        (await import("../backup/command.ts")).runVerify(options, usage),
-      ),
+      calls.does<VerifyOptions>(async (call) => (await import("../backup/command.ts")).runVerify(call)),
     );
 }
 

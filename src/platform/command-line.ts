@@ -3,11 +3,25 @@ import { SettingsError, StartError } from "./start-error.ts";
 
 /** What the commands of the executable have in common: errors, exit codes, tables. */
 
+/** How a command was called. */
+export interface Call<Options> {
+  /** What stands beside the options. */
+  words: readonly string[];
+  options: Options;
+  /** The line that says how it is called, for what is wrong with the words. */
+  usage: string;
+}
+
 export const EXIT = { good: 0, failed: 1, wrongUsage: 2 } as const;
 
 /** The words of a command are wrong: one sentence. */
 export class UsageError extends Error {
   override name = "UsageError";
+}
+
+/** A command could not do what it was asked for: the message tells all. */
+export class CommandError extends Error {
+  override name = "CommandError";
 }
 
 /** What a command may also end with, beside the errors of settings and of the start: a message tells all. */
@@ -26,7 +40,8 @@ export async function runCommandLine(
   } catch (error) {
     if (error instanceof UsageError) console.error(`${error.message}\n${usage}`);
     else if (error instanceof SettingsError) console.error(error.problems.join("\n"));
-    else if ([StartError, ...expected].some((one) => error instanceof one)) console.error(messageOf(error));
+    else if ([CommandError, StartError, ...expected].some((one) => error instanceof one))
+      console.error(messageOf(error));
     else throw error;
     const isWrong = error instanceof UsageError || error instanceof SettingsError;
     return isWrong ? EXIT.wrongUsage : EXIT.failed;

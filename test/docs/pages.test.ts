@@ -79,7 +79,6 @@ test("every block is an example that a test runs: of this file, or of slow suite
     }
     // The page of promises has commands in its table: test/docs/promises.test.ts.
     const few: Record<string, number> = {
-      "command-line": 3,
       operating: 2,
       pair: 4,
       cells: 3,

@@ -35,7 +35,8 @@ const mayImport: Record<string, string[]> = {
   standby: ["config", "replica", "transport", "store", "platform", "core"],
   backup: ["config", "replica", "store", "platform", "core"],
   cells: ["config", "replica", "store", "platform", "transport", "core"],
-  cli: ["backup", "cells", "config", "standby", "platform", "transport"],
+  client: ["platform", "core"],
+  cli: ["backup", "cells", "client", "config", "standby", "platform", "transport"],
   app: [
     ...[
       "checkpointer",

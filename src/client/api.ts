@@ -1,0 +1,111 @@
+import { messageOf } from "../core/errors.ts";
+import { isObject } from "../core/json/value.ts";
+import { CommandError, printable } from "../platform/command-line.ts";
+import type { Installation } from "./profiles.ts";
+
+const ANSWER_MS_MAX = 60_000;
+
+/** An answer that is no success. */
+export class Refused extends CommandError {
+  override name = "Refused";
+  readonly status: number;
+  /** The problem's `code`, which never changes; empty where the answer is no problem document. */
+  readonly code: string;
+  /** Of `retry-after`; null where it says nothing. */
+  readonly retryAfterSeconds: number | null;
+
+  constructor(message: string, { status, headers }: Response, code: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    const seconds = Number(headers.get("retry-after") ?? Number.NaN);
+    this.retryAfterSeconds = Number.isFinite(seconds) && seconds >= 0 ? seconds : null;
+  }
+}
+
+/** There was no answer. */
+export class Unreachable extends CommandError {
+  override name = "Unreachable";
+}
+
+export interface Ask {
+  method?: "GET" | "POST" | "PATCH" | "DELETE";
+  /** JSON, as it is sent. */
+  body?: string;
+  /** In place of the installation's key. */
+  bearer?: string;
+  signal?: AbortSignal;
+}
+
+/** The public API of one installation, by one key. */
+export class Api {
+  readonly url: string;
+  readonly #key: string;
+
+  constructor({ url, key }: Installation) {
+    this.url = url;
+    this.#key = key;
+  }
+
+  /** What a path answers, as JSON. Throws Refused or Unreachable. */
+  async ask<T>(path: string, ask: Ask = {}): Promise<T> {
+    const text = await this.askText(path, ask);
+    try {
+      return (text === "" ? null : JSON.parse(text)) as T;
+    } catch {
+      throw new CommandError(`${this.url}${path} answers no JSON: is it a Sealpost?`);
+    }
+  }
+
+  /** The same as the text that it came as. */
+  async askText(path: string, { method = "GET", body, bearer, signal }: Ask = {}): Promise<string> {
+    const headers = new Headers({
+      authorization: `Bearer ${bearer ?? this.#key}`,
+      accept: "application/json",
+    });
+    if (body !== undefined) headers.set("content-type", "application/json");
+    const limits = [AbortSignal.timeout(ANSWER_MS_MAX), ...(signal === undefined ? [] : [signal])];
+    const given = body === undefined ? {} : { body };
+    let answer: Response;
+    let text: string;
+    try {
+      // A redirect is not followed: the key is for this address.
+      const init = {
+        method,
+        headers,
+        redirect: "manual",
+        signal: AbortSignal.any(limits),
+        ...given,
+      } as const;
+      answer = await fetch(`${this.url}${path}`, init);
+      text = await answer.text();
+    } catch (error) {
+      throw new Unreachable(`${this.url} cannot be reached: ${printable(messageOf(error))}`);
+    }
+    if (answer.ok) return text;
+    throw new Refused(...refusalOf(`${method} ${this.url}${path}`, answer, text));
+  }
+}
+
+/** One sentence, each fault of the request below it. */
+function refusalOf(what: string, answer: Response, text: string): [string, Response, string] {
+  const problem = problemIn(text);
+  const said = problem === null ? (answer.headers.get("location") ?? "no reason") : textOf(problem["detail"]);
+  const faults = Array.isArray(problem?.["errors"]) ? problem["errors"].filter(isObject) : [];
+  const lines = faults.map((fault) => `  ${textOf(fault["pointer"])}: ${textOf(fault["detail"])}`);
+  const message = [`${what} is answered ${answer.status}: ${said}`, ...lines].map(printable).join("\n");
+  return [message, answer, textOf(problem?.["code"])];
+}
+
+function problemIn(text: string): Record<string, unknown> | null {
+  try {
+    const json: unknown = JSON.parse(text);
+    return isObject(json) ? json : null;
+  } catch {
+    return null;
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,46 @@
+/** What the commands ask of a terminal: a text that nobody sees, and keys as they are pressed. */
+
+const INTERRUPT = "\u0003";
+const END = "\u0004";
+const BACK = "\u0008\u007f";
+
+/** All of standard input without spaces around it; at a terminal a line that is not shown as it is typed. */
+export async function readHidden(question: string): Promise<string> {
+  if (!process.stdin.isTTY) return (await Bun.stdin.text()).trim();
+  process.stderr.write(question);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  let text = "";
+  const release = onKeys((key) => {
+    if (key === INTERRUPT) {
+      release();
+      process.exit(1);
+    }
+    if (key === "\r" || key === "\n" || key === END) resolve(text);
+    else if (BACK.includes(key)) text = text.slice(0, -1);
+    else text += key;
+  });
+  await promise;
+  release();
+  process.stderr.write("\n");
+  return text.trim();
+}
+
+/**
+ * Calls back for each key that is pressed, and shows none of them; the function that is answered ends that.
+ * Where standard input is no terminal, no key is ever pressed.
+ */
+export function onKeys(press: (key: string) => void): () => void {
+  const { stdin } = process;
+  if (!stdin.isTTY) return () => {};
+  const read = (text: Buffer) => {
+    for (const key of text.toString()) press(key);
+  };
+  stdin.setRawMode(true);
+  stdin.on("data", read);
+  stdin.resume();
+  return () => {
+    stdin.setRawMode(false);
+    stdin.off("data", read);
+    stdin.pause();
+  };
+}
