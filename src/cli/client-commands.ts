@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { ListenOptions } from "../client/listen.ts";
 import type { LoginOptions } from "../client/login.ts";
 import type { TriggerOptions } from "../client/trigger.ts";
 import type { Calls } from "./calls.ts";
@@ -7,6 +8,7 @@ import type { Calls } from "./calls.ts";
 export function addClientCommands(program: Command, calls: Calls): void {
   addLogin(program, calls);
   addTrigger(program, calls);
+  addListen(program, calls);
 }
 
 const PROFILE = ["--profile <name>", "Of the installation that was logged in to by this name."] as const;
@@ -44,4 +46,23 @@ function addTrigger(program: Command, calls: Calls): void {
     .action(
       calls.does<TriggerOptions>(async (call) => (await import("../client/trigger.ts")).runTrigger(call)),
     );
+}
+
+function addListen(program: Command, calls: Calls): void {
+  const usage = "--forward URL [--types TYPES] [--source SOURCE] [--body] [--json]";
+  calls
+    .command(program, "listen", usage)
+    .description(
+      "Forward each delivery to a receiver on this machine, byte for byte with its signature, and show what it answers. It fetches what happens from now on by an endpoint of its own, which is gone at the end. At a terminal, r sends the last one again, b shows its bodies, q ends.",
+    )
+    .option(
+      "--forward <url>",
+      "The receiver, such as http://localhost:3000/hook; a number is a port of this machine.",
+    )
+    .option("--types <types...>", "Types of events: names, invoice.* or *. Default: all.")
+    .option("--source <source>", "Only what this source received: its id or name.")
+    .option("--body", "Show the bodies of each.")
+    .option(...PROFILE)
+    .option("--json", "Print each as JSON, one a line.")
+    .action(calls.does<ListenOptions>(async (call) => (await import("../client/listen.ts")).runListen(call)));
 }

@@ -35,6 +35,15 @@ export async function runCommandLine(
 ): Promise<number> {
   // What is under way is ended and removed as the process ends.
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => process.exit(EXIT.failed));
+  return tellErrors(usage, work, ...expected);
+}
+
+/** The same for a command that ends by itself where a signal comes. */
+export async function tellErrors(
+  usage: string,
+  work: () => Promise<number>,
+  ...expected: readonly Expected[]
+): Promise<number> {
   try {
     return await work();
   } catch (error) {
@@ -65,4 +74,13 @@ export function tableOf(heads: readonly string[], rows: readonly (readonly strin
 /** Others choose names and bodies: nothing of them may steer a terminal. */
 export function printable(text: string): string {
   return text.replaceAll(/\p{C}/gu, "?");
+}
+
+const COLOURS = { green: 32, red: 31, yellow: 33 } as const;
+
+/** In colour where standard output is a terminal that has them, and NO_COLOR does not forbid it. */
+export function coloured(colour: keyof typeof COLOURS, text: string): string {
+  const { NO_COLOR: forbidden = "", TERM: terminal } = process.env;
+  const hasColours = process.stdout.isTTY && forbidden === "" && terminal !== "dumb";
+  return hasColours ? `\u001b[${COLOURS[colour]}m${text}\u001b[39m` : text;
 }

@@ -173,7 +173,11 @@ describe.skipIf(!hasCurl).each(pages)("the commands of $name.md, typed one after
     }
     await shell.run(`TEST_KEY=${service.keys.test}\n`);
     // The executable, as it lies on a reader's PATH, and a folder of settings that is not the reader's own.
-    await shell.run(`sealpost() { '${process.execPath}' '${MAIN}' "$@"; }\nexport XDG_CONFIG_HOME=$TMPDIR\n`);
+    const script = `#!/bin/sh\\nexec '${process.execPath}' '${MAIN}' "$@"\\n`;
+    await shell.run(
+      `mkdir bin && printf '%b' '${script.replaceAll("'", "'\\''")}' > bin/sealpost && chmod +x bin/sealpost\n`,
+    );
+    await shell.run("export PATH=$TMPDIR/bin:$PATH XDG_CONFIG_HOME=$TMPDIR\n");
   });
 
   afterAll(async () => {

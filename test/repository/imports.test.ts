@@ -35,7 +35,7 @@ const mayImport: Record<string, string[]> = {
   standby: ["config", "replica", "transport", "store", "platform", "core"],
   backup: ["config", "replica", "store", "platform", "core"],
   cells: ["config", "replica", "store", "platform", "transport", "core"],
-  client: ["platform", "core"],
+  client: ["platform", "core", "package.json"],
   cli: ["backup", "cells", "client", "config", "standby", "platform", "transport"],
   app: [
     ...[

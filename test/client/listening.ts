@@ -1,0 +1,122 @@
+/** A run of `sealpost listen`, for tests that look at what it prints while it runs. */
+import { MAIN } from "../cli/kit.ts";
+import type { Service } from "../kit/service.ts";
+import { lookAgain } from "../kit/until.ts";
+import { Person } from "./kit.ts";
+
+export interface Line {
+  webhook_id: string;
+  type: string;
+  status: number | null;
+  duration_ms: number;
+  again: boolean;
+  error: string | null;
+  body?: string;
+  answer?: string | null;
+}
+
+export class Listening implements AsyncDisposable {
+  readonly #child: Bun.Subprocess<"ignore", "pipe", "pipe">;
+  readonly #read: Promise<void>[];
+  stdout = "";
+  stderr = "";
+
+  private constructor(person: Person, words: readonly string[]) {
+    this.#child = Bun.spawn([process.execPath, MAIN, "listen", ...words], {
+      env: { PATH: process.env["PATH"] ?? "", ...person.env },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    this.#read = [
+      this.#keep(this.#child.stdout, (text) => (this.stdout += text)),
+      this.#keep(this.#child.stderr, (text) => (this.stderr += text)),
+    ];
+  }
+
+  /** Resolves once it listens. */
+  static async start(person: Person, words: readonly string[]): Promise<Listening> {
+    const listening = new Listening(person, words);
+    await listening.tells("signed with");
+    return listening;
+  }
+
+  /** Of what it prints with `--json`. */
+  get lines(): Line[] {
+    return this.stdout
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Line);
+  }
+
+  get secret(): string {
+    return /whsec_\S+/.exec(this.stderr)?.[0] ?? "";
+  }
+
+  tells(text: string): Promise<unknown> {
+    return this.#until(() => this.stderr.includes(text), text);
+  }
+
+  shows(count: number): Promise<unknown> {
+    return this.#until(() => this.stdout.split("\n").length > count, `${count} lines`);
+  }
+
+  async end(signal: NodeJS.Signals = "SIGINT"): Promise<number | null> {
+    this.#child.kill(signal);
+    return this.exit();
+  }
+
+  async exit(): Promise<number | null> {
+    await this.#child.exited;
+    await Promise.all(this.#read);
+    return this.#child.exitCode;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end("SIGKILL");
+  }
+
+  async #until(isThere: () => boolean, what: string): Promise<void> {
+    try {
+      await lookAgain(
+        async () => isThere(),
+        () => undefined,
+        20_000,
+      );
+    } catch {
+      throw new Error(`no ${what}:\n${this.stdout}\n${this.stderr}`);
+    }
+  }
+
+  async #keep(stream: ReadableStream<Uint8Array>, add: (text: string) => void): Promise<void> {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) add(decoder.decode(chunk, { stream: true }));
+  }
+}
+
+/** Somebody with a key of the test project. */
+export function personAt({ url, keys }: Service): Person {
+  return new Person({ SEALPOST_URL: url, SEALPOST_API_KEY: keys.test });
+}
+
+/** Calls the API; answers its JSON. */
+export async function call<T>(service: Service, method: string, path: string, body?: unknown): Promise<T> {
+  const headers = { authorization: `Bearer ${service.keys.test}`, "content-type": "application/json" };
+  const given = body === undefined ? {} : { body: JSON.stringify(body) };
+  const answer = await fetch(`${service.url}${path}`, { method, headers, ...given });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+  return (text === "" ? null : JSON.parse(text)) as T;
+}
+
+export async function endpointsOf(
+  service: Service,
+): Promise<{ id: string; kind: string; metadata: object }[]> {
+  return (
+    await call<{ data: { id: string; kind: string; metadata: object }[] }>(service, "GET", "/v1/endpoints")
+  ).data;
+}
+
+export function publish(service: Service, type: string, data: object = {}): Promise<{ id: string }> {
+  return call(service, "POST", "/v1/events", { type, data });
+}
