@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { ListenOptions } from "../client/listen.ts";
 import type { LoginOptions } from "../client/login.ts";
 import type { TriggerOptions } from "../client/trigger.ts";
+import type { VerifyRequestOptions } from "../client/verify.ts";
 import type { Calls } from "./calls.ts";
 
 /** Commands that talk to an installation over its public API. What each of them does is loaded as it runs. */
@@ -9,6 +10,7 @@ export function addClientCommands(program: Command, calls: Calls): void {
   addLogin(program, calls);
   addTrigger(program, calls);
   addListen(program, calls);
+  addVerify(program, calls);
 }
 
 const PROFILE = ["--profile <name>", "Of the installation that was logged in to by this name."] as const;
@@ -65,4 +67,23 @@ function addListen(program: Command, calls: Calls): void {
     .option(...PROFILE)
     .option("--json", "Print each as JSON, one a line.")
     .action(calls.does<ListenOptions>(async (call) => (await import("../client/listen.ts")).runListen(call)));
+}
+
+function addVerify(program: Command, calls: Calls): void {
+  const usage = "[FILE | --headers FILE --body FILE] [--secret SECRET|@FILE] [--at TIME] [--json]";
+  calls
+    .command(program, "verify", usage)
+    .description(
+      "Say whether a captured request is genuine: valid, or why not (no header, wrong signature, too old, too new, malformed secret). It asks no installation. A FILE holds the whole request; - and nothing are standard input.",
+    )
+    .argument("[file]")
+    .option("--headers <file>", "Its headers, one a line or as a JSON object.")
+    .option("--body <file>", "The exact bytes of its body.")
+    .option("--secret <secret>", "whsec_…, for v1a whpk_…, or @ and a file. Default: WEBHOOK_SECRET.")
+    .option("--at <time>", "Judge its age as at this time of RFC 3339. Default: now.")
+    .option("--tolerance <seconds>", "How old it may be. Default: 300.")
+    .option("--json", 'Print `{"verdict": …, "detail": …}`.')
+    .action(
+      calls.does<VerifyRequestOptions>(async (call) => (await import("../client/verify.ts")).runVerify(call)),
+    );
 }

@@ -84,6 +84,14 @@ export function publicKeyOf(key: KeyObject): string {
   return `whpk_${Buffer.from(publicBytes(key)).toString("base64")}`;
 }
 
+/** The key of a `whpk_` text: the 32-byte public key; else null. */
+export function readPublicKey(text: string): KeyObject | null {
+  const bytes = text.startsWith("whpk_") ? decodeBase64(text.slice(5)) : null;
+  if (bytes?.length !== 32) return null;
+  const x = Buffer.from(bytes).toString("base64url");
+  return createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
+}
+
 function signV1(key: Uint8Array, head: string, body: Uint8Array): string {
   return `v1,${new Bun.CryptoHasher("sha256", key).update(head).update(body).digest("base64")}`;
 }
