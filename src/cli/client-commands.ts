@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { ListenOptions } from "../client/listen.ts";
 import type { LoginOptions } from "../client/login.ts";
+import type { TableName, TableOptions } from "../client/tables.ts";
 import type { TriggerOptions } from "../client/trigger.ts";
 import type { VerifyRequestOptions } from "../client/verify.ts";
 import type { Calls } from "./calls.ts";
@@ -11,6 +12,7 @@ export function addClientCommands(program: Command, calls: Calls): void {
   addTrigger(program, calls);
   addListen(program, calls);
   addVerify(program, calls);
+  addTables(program, calls);
 }
 
 const PROFILE = ["--profile <name>", "Of the installation that was logged in to by this name."] as const;
@@ -86,4 +88,43 @@ function addVerify(program: Command, calls: Calls): void {
     .action(
       calls.does<VerifyRequestOptions>(async (call) => (await import("../client/verify.ts")).runVerify(call)),
     );
+}
+
+/** What narrows a table down. */
+const FILTERS = {
+  type: ["--type <type>", "Of this type: a name, invoice.* or *."],
+  status: [
+    "--status <status>",
+    "With a delivery in this state: pending, retrying, delivered, dead, cancelled.",
+  ],
+  ownStatus: ["--status <status>", "In this state: pending, retrying, delivered, dead, cancelled."],
+  endpointStatus: ["--status <status>", "active, paused or disabled."],
+  consumer: ["--consumer <id>", "Of this consumer."],
+  source: ["--source <id>", "That came in by this source."],
+  endpoint: ["--endpoint <id>", "To this endpoint."],
+  event: ["--event <id>", "Of this event."],
+  kind: ["--kind <kind>", "Of this kind, such as http or poll."],
+  search: ["--search <text>", "That this text stands in."],
+} as const;
+
+function addTables(program: Command, calls: Calls): void {
+  const add = (name: TableName, about: string, filters: readonly (keyof typeof FILTERS)[]) => {
+    const command = calls.command(program, name, "[options] [--limit COUNT] [--json]").description(about);
+    for (const filter of filters) {
+      const [flags, meaning] = FILTERS[filter];
+      command.option(flags, meaning);
+    }
+    command
+      .option("--limit <count>", "How many are shown at most. Default: 25.")
+      .option(...PROFILE)
+      .option("--json", "Print each as JSON, with all its fields, one a line.")
+      .action(
+        calls.does<TableOptions>(async (call) => (await import("../client/tables.ts")).runTable(name, call)),
+      );
+  };
+  add("events", "The newest events, as a table.", ["type", "status", "consumer", "source", "search"]);
+  const ofDeliveries = ["type", "ownStatus", "consumer", "endpoint", "event", "search"] as const;
+  add("deliveries", "The newest deliveries, as a table.", ofDeliveries);
+  add("endpoints", "The newest endpoints, as a table.", ["endpointStatus", "kind", "consumer", "search"]);
+  add("sources", "The newest sources, as a table.", []);
 }

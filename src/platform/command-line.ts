@@ -57,18 +57,17 @@ export async function tellErrors(
   }
 }
 
-/** Rows below their heads, in columns as wide as they need. */
-export function tableOf(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+/** Rows below their heads, in columns as wide as they need; `paint` colours what stands in a column. */
+export function tableOf(
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+  paint: (column: number, text: string) => string = (_, text) => text,
+): string {
   const all = [heads, ...rows];
   const widths = heads.map((_, at) => Math.max(...all.map((row) => (row[at] ?? "").length)));
-  return all
-    .map((row) =>
-      row
-        .map((text, at) => text.padEnd(widths[at] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+  const lineOf = (row: readonly string[]) =>
+    row.map((text, at) => paint(at, text.padEnd(at === heads.length - 1 ? 0 : (widths[at] ?? 0)))).join("  ");
+  return all.map((row) => lineOf(row).trimEnd()).join("\n");
 }
 
 /** Others choose names and bodies: nothing of them may steer a terminal. */
