@@ -32,7 +32,7 @@ export class ListenScreen {
 
   /** Null: the service is there again. */
   tellWeather(problem: string | null): void {
-    console.error(problem === null ? "It is there again." : `${problem}: trying until it is there again`);
+    console.error(problem === null ? "It is there again." : `${problem} (trying until it is there again)`);
   }
 
   show(message: PolledMessage, forwarded: Forwarded, isAgain: boolean): void {

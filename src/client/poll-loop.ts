@@ -45,11 +45,14 @@ export class PollLoop {
    */
   async *messages(): AsyncGenerator<PolledMessage> {
     const { endpoint, signal } = this.#parts;
-    const path = `/poll/${endpoint.id}?limit=${PAGE_MESSAGES}&wait=${WAIT_SECONDS}`;
     let cursor = "";
-    while (!signal.aborted) {
+    // After a loss nothing is waited for: that the service is there again is told at once.
+    const path = () => {
       const from = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-      const page = await this.ask<Page>(`${path}${from}`, endpoint.secret);
+      return `/poll/${endpoint.id}?limit=${PAGE_MESSAGES}&wait=${this.#isLost ? 0 : WAIT_SECONDS}${from}`;
+    };
+    while (!signal.aborted) {
+      const page = await this.ask<Page>(path, endpoint.secret);
       if (page === null) return;
       yield* page.data;
       cursor = page.next_cursor;
@@ -57,13 +60,13 @@ export class PollLoop {
   }
 
   /** What a path answers, however long it takes until the service is there; null once the signal came. */
-  async ask<T>(path: string, bearer?: string): Promise<T | null> {
+  async ask<T>(path: string | (() => string), bearer?: string): Promise<T | null> {
     const { signal } = this.#parts;
     for (let again: number = AGAIN_MS.first; !signal.aborted; again = Math.min(2 * again, AGAIN_MS.max)) {
       const late = AbortSignal.any([signal, AbortSignal.timeout(LATE_MS)]);
       const ask: Ask = { signal: late, ...(bearer !== undefined && { bearer }) };
       try {
-        const answer = await this.#api.ask<T>(path, ask);
+        const answer = await this.#api.ask<T>(typeof path === "string" ? path : path(), ask);
         this.#tell(null);
         return answer;
       } catch (error) {

@@ -13,6 +13,7 @@ export async function readHidden(question: string): Promise<string> {
   const release = onKeys((key) => {
     if (key === INTERRUPT) {
       release();
+      process.stderr.write("\n");
       process.exit(1);
     }
     if (key === "\r" || key === "\n" || key === END) resolve(text);

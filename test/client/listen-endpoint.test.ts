@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { Front } from "../kit/front.ts";
 import { type Service, startService } from "../kit/service.ts";
 import { startReceiver, verifyDelivery } from "../kit/receiver.ts";
 import type { Person } from "./kit.ts";
@@ -36,6 +37,20 @@ test("what a crashed run left waiting comes to the next one, by the same endpoin
   expect(listening.stderr).toContain("A run before this one did not end");
   expect(await idsOf()).toEqual(left);
   expect([await listening.end(), await idsOf()]).toEqual([0, []]);
+});
+
+test("one that could not be removed, as the service was gone, is told and taken up later", async () => {
+  await using front = await Front.start(service.url);
+  using behind = personAt({ url: front.url, keys: service.keys });
+  await using listening = await Listening.start(behind, ["--forward", "9"]);
+  const [left = ""] = await idsOf();
+  await front.close();
+  expect(await listening.end()).toBe(1);
+  expect(listening.stderr).toContain(`The endpoint ${left} stays until the next sealpost listen here`);
+  front.open();
+  await using again = await Listening.start(behind, ["--forward", "9"]);
+  expect(again.stderr).toContain("A run before this one did not end");
+  expect([await again.end(), await idsOf()]).toEqual([0, []]);
 });
 
 test("one for other types is removed", async () => {

@@ -57,7 +57,7 @@ test.skipIf(!hasTmux)(
     const secret = /whsec_\S+/.exec(await terminal.screen())?.[0] ?? "";
     expect(second && verifyDelivery(second, secret)).toMatchObject({ type: "order.paid" });
     await terminal.press("q");
-    await terminal.shows(/again\n\$\n*$/);
+    await terminal.prompts();
     await terminal.type("echo ended with $?");
     const screen = await terminal.shows("ended with 0");
     expect(asKept(screen, new URL(service.url).port)).toBe(SCREEN);
@@ -76,6 +76,7 @@ test.skipIf(!hasTmux)("Ctrl-C ends it too, and NO_COLOR takes the colours away",
   await terminal.shows(/order\.paid .* 204/);
   expect(await terminal.screen(true)).not.toContain(GREEN);
   await terminal.press("C-c");
+  await terminal.prompts();
   await terminal.type("echo ended with $?");
   await terminal.shows("ended with 0");
   expect(await endpointsOf(service)).toEqual([]);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { Front } from "../kit/front.ts";
 import { type Service, startService } from "../kit/service.ts";
 import { startReceiver, verifyDelivery } from "../kit/receiver.ts";
 import { lookAgain } from "../kit/until.ts";
@@ -125,6 +126,31 @@ test("a restart of the service, also by kill -9, is told, and loses nothing", as
   await receiver.arrived("hook", 2);
   await listening.shows(2);
   expect(listening.lines.map(({ type }) => type)).toEqual(["before.restart", "after.restart"]);
+  expect([await listening.end(), await endpointsOf(service)]).toEqual([0, []]);
+}, 60_000);
+
+test("a cut of the network and a lost answer are waited out: each event arrives once, in order", async () => {
+  await using front = await Front.start(service.url);
+  await using receiver = startReceiver();
+  using behind = personAt({ url: front.url, keys: service.keys });
+  await using listening = await Listening.start(behind, ["--json", "--forward", receiver.url("hook")]);
+  await publish(service, "event.first");
+  await listening.shows(1);
+  await front.close();
+  await listening.tells("trying until it is there again");
+  await publish(service, "event.second");
+  // The service hands it out, and nobody gets that answer.
+  front.next(async (request) => {
+    const { pathname, search } = new URL(request.url);
+    await fetch(service.url + pathname + search, { headers: request.headers });
+    return new Response("bad gateway", { status: 502 });
+  });
+  front.open();
+  await listening.tells("It is there again.");
+  await publish(service, "event.third");
+  await listening.shows(3);
+  expect(listening.lines.map(({ type }) => type)).toEqual(["event.first", "event.second", "event.third"]);
+  expect(receiver.requests("hook").length).toBe(3);
   expect([await listening.end(), await endpointsOf(service)]).toEqual([0, []]);
 }, 60_000);
 

@@ -95,7 +95,7 @@ export class Listening implements AsyncDisposable {
 }
 
 /** Somebody with a key of the test project. */
-export function personAt({ url, keys }: Service): Person {
+export function personAt({ url, keys }: Pick<Service, "url" | "keys">): Person {
   return new Person({ SEALPOST_URL: url, SEALPOST_API_KEY: keys.test });
 }
 

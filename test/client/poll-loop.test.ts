@@ -5,12 +5,14 @@ import { type PolledMessage, PollLoop } from "../../src/client/poll-loop.ts";
 /** What the next polls are answered, in this order; then pages without a message. */
 let answers: (() => Response)[] = [];
 let asked: string[] = [];
+let waits: string[] = [];
 const server = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",
   fetch: async (request) => {
     const { searchParams: query } = new URL(request.url);
     asked.push(query.get("cursor") ?? "");
+    waits.push(query.get("wait") ?? "");
     const answer = answers.shift();
     if (answer) return answer();
     await Bun.sleep(50);
@@ -50,6 +52,7 @@ test("a page is acknowledged by the poll behind it, and the last one too", async
 });
 
 test("what passes by itself is told once, and the same page asked for again", async () => {
+  waits = [];
   const busy = (status: number) => () => new Response("{}", { status });
   [asked, answers] = [
     [],
@@ -57,6 +60,8 @@ test("what passes by itself is told once, and the same page asked for again", as
   ];
   expect(await take(2)).toEqual({ ids: ["1", "2"], weather: [false, true] });
   expect(asked.slice(0, 5)).toEqual(["", "c1", "c1", "c1", "c1"]);
+  // What is there again answers at once, however little there is to hand out.
+  expect(waits.slice(0, 6)).toEqual(["25", "25", "0", "0", "0", "25"]);
 });
 
 test("retry-after is kept to", async () => {

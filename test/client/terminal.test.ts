@@ -29,6 +29,7 @@ test.skipIf(!hasTmux)(
     await terminal.type(`clear; ${sealpost} login`);
     await terminal.shows("Key for ");
     await terminal.press("a", "BSpace", "C-c");
+    await terminal.prompts();
     await terminal.type("echo ended with $?");
     expect(await terminal.shows("ended with 1")).toContain("echo ended with");
   },

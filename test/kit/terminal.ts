@@ -22,8 +22,13 @@ export class Terminal implements AsyncDisposable {
     const terminal = new Terminal({ PATH: process.env["PATH"] ?? "", TERM: "screen-256color", ...env });
     const shell = ["env", "PS1=$ ", "bash", "--noprofile", "--norc"];
     await terminal.#tmux("-f", "/dev/null", "new-session", "-d", ...SIZE, ...shell);
-    await terminal.shows("$");
-    return terminal;
+    try {
+      await terminal.prompts();
+      return terminal;
+    } catch (error) {
+      await terminal[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   /** Types a line, or with `keys` single ones, such as `r` or `C-c`. */
@@ -53,6 +58,11 @@ export class Terminal implements AsyncDisposable {
       screen = await this.screen();
     }
     return screen;
+  }
+
+  /** Resolves once the shell waits for a line: what is typed before that may go to the command. */
+  prompts(): Promise<string> {
+    return this.shows(/(?:^|\n)\$\n*$/);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
