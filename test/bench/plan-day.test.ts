@@ -266,7 +266,7 @@ describe("a simulated day", () => {
     const ends = daysOf({ process_ends: 100 });
     expect(sumOf(ends, ({ lostByDisk }) => lostByDisk)).toBe(0);
     const each = sumOf(ends, ({ down }) => down) / sumOf(ends, ({ failures }) => failures.process);
-    expect(each).toBeWithin(1.8, 2.3);
+    expect(each).toBeWithin(1.2, 1.5);
     expect(sumOf(ends, ({ unconfirmed, down }) => unconfirmed - down)).toBeCloseTo(0, 6);
     const handed = daysOf({ handovers: 20 });
     expect(sumOf(handed, ({ lostByDisk }) => lostByDisk)).toBe(0);

@@ -69,7 +69,7 @@ export const INPUTS = {
   event_bytes: number(1372, "bytes on disk for an event of 1 KiB", measured("2026-11-29")),
   delivery_bytes: number(196, "bytes on disk for a delivery", measured("2026-11-29")),
   endpoints_max: number(100_000, "endpoints of a cell: more was not tried", measured("2026-11-29")),
-  start: range(0.65, 3.5, "s from `kill -9` to `/readyz`", measured("2026-11-29")),
+  start: range(0.65, 2.02, "s from `kill -9` to `/readyz`", measured("2026-11-30")),
   take_over: range(6.5, 7.4, "s", promised("2026-11-29")),
   handover: number(1.2, "s", promised("2026-11-29")),
   unconfirmed: range(0.125, 1.226, "s before the end of a machine, in three runs", promised("2026-11-23")),
