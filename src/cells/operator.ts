@@ -1,3 +1,4 @@
+import { type Page, pagesOf } from "../platform/pages.ts";
 import { messageOf } from "../core/errors.ts";
 import { askMachine, type MachineAsk } from "../transport/machines.ts";
 import type { Cell } from "./list.ts";
@@ -79,20 +80,14 @@ export interface AccountOfCell {
   usage: { month: string; deliveries: number; overage: number };
 }
 
-const PAGE = 250;
+const PAGE = "250";
 
 /** All accounts that live in a cell, newest first. */
 export async function readAccounts(get: Get): Promise<AccountOfCell[]> {
   const accounts: AccountOfCell[] = [];
-  for (let cursor: string | null = ""; cursor !== null; ) {
-    const from: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-    const page = JSON.parse(await get(`/v1/operator/accounts?limit=${PAGE}${from}`)) as {
-      data: AccountOfCell[];
-      next_cursor: string | null;
-    };
-    accounts.push(...page.data.filter(({ moved_to: movedTo }) => movedTo === null));
-    cursor = page.next_cursor;
-  }
+  const read = async (path: string) => JSON.parse(await get(path)) as Page<AccountOfCell>;
+  for await (const { data } of pagesOf("/v1/operator/accounts", () => ({ limit: PAGE }), read))
+    accounts.push(...data.filter(({ moved_to: movedTo }) => movedTo === null));
   return accounts;
 }
 

@@ -1,6 +1,7 @@
 import { messageOf } from "../core/errors.ts";
-import { isObject } from "../core/json/value.ts";
+import { isObject, parseObject } from "../core/json/value.ts";
 import { CommandError, printable } from "../platform/command-line.ts";
+import { type Page, pagesOf } from "../platform/pages.ts";
 import type { Installation } from "./profiles.ts";
 
 const ANSWER_MS_MAX = 60_000;
@@ -85,25 +86,21 @@ export class Api {
     if (answer.ok) return text;
     throw new Refused(...refusalOf(`${method} ${this.url}${path}`, answer, text));
   }
+
+  /** All pages of a list; `query` is asked before each. */
+  pages<Row>(path: string, query: () => Readonly<Record<string, string>>): AsyncGenerator<Page<Row>> {
+    return pagesOf(path, query, (page) => this.ask<Page<Row>>(page));
+  }
 }
 
 /** One sentence, each fault of the request below it. */
 function refusalOf(what: string, answer: Response, text: string): [string, Response, string] {
-  const problem = problemIn(text);
+  const problem = parseObject(text);
   const said = problem === null ? (answer.headers.get("location") ?? "no reason") : textOf(problem["detail"]);
   const faults = Array.isArray(problem?.["errors"]) ? problem["errors"].filter(isObject) : [];
   const lines = faults.map((fault) => `  ${textOf(fault["pointer"])}: ${textOf(fault["detail"])}`);
   const message = [`${what} is answered ${answer.status}: ${said}`, ...lines].map(printable).join("\n");
   return [message, answer, textOf(problem?.["code"])];
-}
-
-function problemIn(text: string): Record<string, unknown> | null {
-  try {
-    const json: unknown = JSON.parse(text);
-    return isObject(json) ? json : null;
-  } catch {
-    return null;
-  }
 }
 
 function textOf(value: unknown): string {

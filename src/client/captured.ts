@@ -1,4 +1,4 @@
-import { isObject } from "../core/json/value.ts";
+import { parseObject } from "../core/json/value.ts";
 
 /** A request as somebody has kept it: its headers by their names in lower case, and the bytes of its body. */
 export interface Captured {
@@ -32,11 +32,5 @@ function pairsOfLines(text: string): [string, string][] {
 }
 
 function pairsOfJson(text: string): [string, string][] {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    return [];
-  }
-  return isObject(json) ? Object.entries(json).map(([name, value]) => [name, String(value)]) : [];
+  return Object.entries(parseObject(text) ?? {}).map(([name, value]) => [name, String(value)]);
 }

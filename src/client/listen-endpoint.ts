@@ -95,18 +95,13 @@ function describe({ id }: Machine): string {
 }
 
 async function findLeft(api: Api, machine: Machine): Promise<{ endpoint: EndpointAnswer; mark: Mark }[]> {
-  const query = `kind=poll&limit=100&q=${encodeURIComponent(machine.id.split("@")[0] ?? "")}`;
+  const query = { kind: "poll", limit: "100", q: machine.id.split("@")[0] ?? "" };
   const left: { endpoint: EndpointAnswer; mark: Mark }[] = [];
-  for (let cursor: string | null = ""; cursor !== null; ) {
-    const from: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-    const page: { data: EndpointAnswer[]; next_cursor: string | null } = await api.ask(
-      `/v1/endpoints?${query}${from}`,
-    );
-    for (const endpoint of page.data) {
+  for await (const { data } of api.pages<EndpointAnswer>("/v1/endpoints", () => query)) {
+    for (const endpoint of data) {
       const mark = endpoint.metadata[MARK];
       if (isMark(mark) && mark.machine === machine.id) left.push({ endpoint, mark });
     }
-    cursor = page.next_cursor;
   }
   return left;
 }

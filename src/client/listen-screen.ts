@@ -1,4 +1,4 @@
-import { isObject } from "../core/json/value.ts";
+import { parseObject } from "../core/json/value.ts";
 import { coloured, printable } from "../platform/command-line.ts";
 import type { Forwarded } from "./forward.ts";
 import type { PolledMessage } from "./poll-loop.ts";
@@ -77,10 +77,6 @@ function lineOf({ message, forwarded }: Shown, isAgain: boolean): string {
 
 /** Of the envelope; a transformation may have left it out. */
 function typeOf({ body }: PolledMessage): string {
-  try {
-    const json: unknown = JSON.parse(body);
-    return isObject(json) && typeof json["type"] === "string" ? json["type"] : "?";
-  } catch {
-    return "?";
-  }
+  const type = parseObject(body)?.["type"];
+  return typeof type === "string" ? type : "?";
 }

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "../core/errors.ts";
-import { isObject } from "../core/json/value.ts";
+import { isObject, parseObject } from "../core/json/value.ts";
 import { CommandError } from "../platform/command-line.ts";
 import { writeDurably } from "../platform/durable-file.ts";
 
@@ -62,13 +62,8 @@ export function readProfiles(env: Env): Profiles {
 
 /** The profiles of a file's text; null where it holds something else. */
 export function parseProfiles(text: string): Profiles | null {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  const entries = isObject(json) && isObject(json["profiles"]) ? Object.entries(json["profiles"]) : null;
+  const kept = parseObject(text)?.["profiles"];
+  const entries = isObject(kept) ? Object.entries(kept) : null;
   return entries?.every(isEntry) === true ? Object.fromEntries(entries) : null;
 }
 

@@ -10,14 +10,8 @@ export interface SourceAnswer {
 /** The source of this id or name. Throws where there is none, or several have the name. */
 export async function findSource(api: Api, idOrName: string): Promise<SourceAnswer> {
   const found: SourceAnswer[] = [];
-  for (let cursor: string | null = ""; cursor !== null; ) {
-    const from: string = cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-    const page: { data: SourceAnswer[]; next_cursor: string | null } = await api.ask(
-      `/v1/sources?limit=100${from}`,
-    );
-    found.push(...page.data.filter(({ id, name }) => id === idOrName || name === idOrName));
-    cursor = page.next_cursor;
-  }
+  for await (const { data } of api.pages<SourceAnswer>("/v1/sources", () => ({ limit: "100" })))
+    found.push(...data.filter(({ id, name }) => id === idOrName || name === idOrName));
   const [source, ...others] = found;
   if (source === undefined) throw new CommandError(`There is no source with the id or name ${idOrName}`);
   if (others.length === 0) return source;

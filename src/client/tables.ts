@@ -146,18 +146,15 @@ async function readRows(
   { path, query, count }: Listing,
 ): Promise<{ rows: Row[]; hasMore: boolean }> {
   const rows: Row[] = [];
-  let cursor: string | null = "";
-  while (cursor !== null && rows.length < count) {
-    const parameters = new URLSearchParams(Object.fromEntries(query));
-    parameters.set("limit", String(Math.min(LIMIT.page, count - rows.length)));
-    if (cursor !== "") parameters.set("cursor", cursor);
-    const page: { data: Row[]; next_cursor: string | null } = await api.ask(
-      `${path}?${parameters.toString()}`,
-    );
+  const parameters = () => ({
+    ...Object.fromEntries(query),
+    limit: String(Math.min(LIMIT.page, count - rows.length)),
+  });
+  for await (const page of api.pages<Row>(path, parameters)) {
     rows.push(...page.data);
-    cursor = page.next_cursor;
+    if (rows.length >= count) return { rows, hasMore: page.next_cursor !== null };
   }
-  return { rows, hasMore: cursor !== null };
+  return { rows, hasMore: false };
 }
 
 function printTable({ columns }: Table, rows: readonly Row[]): void {

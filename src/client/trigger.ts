@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { messageOf } from "../core/errors.ts";
-import { type Call, CommandError, EXIT, runCommandLine, UsageError } from "../platform/command-line.ts";
+import { type Call, EXIT, runCommandLine, UsageError } from "../platform/command-line.ts";
 import { Api } from "./api.ts";
+import { readInput } from "./input.ts";
 import { findInstallation } from "./installation.ts";
 
 export interface TriggerOptions {
@@ -26,21 +26,13 @@ export function runTrigger({ words, options, usage }: Call<TriggerOptions>): Pro
 
 /** The text of `--data`: JSON as it is, or `@` and the file that holds it, `@-` for standard input. */
 async function readData(given: string): Promise<string> {
-  const text = given.startsWith("@") ? await readFrom(given.slice(1)) : given;
+  const text = given.startsWith("@") ? Buffer.from(await readInput(given.slice(1))).toString() : given;
   try {
     JSON.parse(text);
   } catch (error) {
     throw new UsageError(`--data is not JSON: ${messageOf(error)}`);
   }
   return text;
-}
-
-async function readFrom(path: string): Promise<string> {
-  try {
-    return path === "-" ? await Bun.stdin.text() : readFileSync(path, "utf8");
-  } catch (error) {
-    throw new CommandError(`${path} cannot be read: ${messageOf(error)}`);
-  }
 }
 
 /** The body of the publish, in which the data stands as it was given: numbers keep all their digits. */

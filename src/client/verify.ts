@@ -1,15 +1,7 @@
-import { readFileSync } from "node:fs";
-import { messageOf } from "../core/errors.ts";
 import { parseRfc3339 } from "../core/rfc3339.ts";
-import {
-  type Call,
-  coloured,
-  CommandError,
-  EXIT,
-  runCommandLine,
-  UsageError,
-} from "../platform/command-line.ts";
+import { type Call, coloured, EXIT, runCommandLine, UsageError } from "../platform/command-line.ts";
 import { type Captured, readHeaders, readRequest } from "./captured.ts";
+import { readInput, STDIN } from "./input.ts";
 import { judge, type Judgement } from "./verdict.ts";
 
 export interface VerifyRequestOptions {
@@ -22,7 +14,6 @@ export interface VerifyRequestOptions {
 }
 
 const TOLERANCE_SECONDS = 300;
-const STDIN = "-";
 
 /** `sealpost verify`: whether a captured request is genuine; exit code 0 if so, 2 for a malformed secret. */
 export function runVerify({ words, options, usage }: Call<VerifyRequestOptions>): Promise<number> {
@@ -48,7 +39,7 @@ function describe({ verdict, detail }: Judgement): string {
 async function readSecretText(given = process.env["WEBHOOK_SECRET"] ?? ""): Promise<string> {
   if (given === "") throw new UsageError("--secret, or WEBHOOK_SECRET, must hold the secret");
   return given.startsWith("@")
-    ? Buffer.from(await readBytes(given.slice(1)))
+    ? Buffer.from(await readInput(given.slice(1)))
         .toString()
         .trim()
     : given;
@@ -68,17 +59,9 @@ function readTolerance(text: string | undefined): number {
 
 async function readCaptured(words: readonly string[], options: VerifyRequestOptions): Promise<Captured> {
   const { headers, body } = options;
-  if (headers === undefined && body === undefined) return readRequest(await readBytes(words[0] ?? STDIN));
+  if (headers === undefined && body === undefined) return readRequest(await readInput(words[0] ?? STDIN));
   if (headers === undefined || body === undefined || words.length > 0 || headers === body)
     throw new UsageError("Name one file with the whole request, or --headers and --body");
-  const head = Buffer.from(await readBytes(headers)).toString("latin1");
-  return { headers: readHeaders(head), body: await readBytes(body) };
-}
-
-async function readBytes(path: string): Promise<Uint8Array> {
-  try {
-    return path === STDIN ? await Bun.stdin.bytes() : readFileSync(path);
-  } catch (error) {
-    throw new CommandError(`${path} cannot be read: ${messageOf(error)}`);
-  }
+  const head = Buffer.from(await readInput(headers)).toString("latin1");
+  return { headers: readHeaders(head), body: await readInput(body) };
 }

@@ -1,4 +1,4 @@
-import { isObject } from "../core/json/value.ts";
+import { isObject, parseObject } from "../core/json/value.ts";
 import type { AttemptError, AttemptErrorCode } from "../core/attempt-error.ts";
 import { limit } from "../core/limits.ts";
 import type { Judgement, Refusal } from "./destination.ts";
@@ -30,12 +30,7 @@ export const UNEXPECTED = "unexpected_answer";
 
 /** The answer's JSON object; an empty one where it is anything else, or was cut. */
 export function readObject(body: Uint8Array): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(decoder.decode(body));
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
+  return parseObject(decoder.decode(body)) ?? {};
 }
 
 /** The first object of a list, as batch calls answer for their one message. */

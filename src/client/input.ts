@@ -1,0 +1,15 @@
+import { readFileSync } from "node:fs";
+import { messageOf } from "../core/errors.ts";
+import { CommandError } from "../platform/command-line.ts";
+
+/** In place of a file's name: standard input. */
+export const STDIN = "-";
+
+/** The bytes of a file that a command is given, or of standard input. */
+export async function readInput(path: string): Promise<Uint8Array> {
+  try {
+    return path === STDIN ? await Bun.stdin.bytes() : readFileSync(path);
+  } catch (error) {
+    throw new CommandError(`${path} cannot be read: ${messageOf(error)}`);
+  }
+}

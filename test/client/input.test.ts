@@ -1,0 +1,14 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readInput } from "../../src/client/input.ts";
+
+test("a file is read as the bytes that it has, and one that is not there is named", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "sealpost-input-"));
+  const path = join(folder, "body");
+  writeFileSync(path, new Uint8Array([0xff, 0x0d, 0x0a]));
+  expect([...(await readInput(path))]).toEqual([0xff, 0x0d, 0x0a]);
+  rmSync(folder, { recursive: true });
+  await expect(readInput(path)).rejects.toThrow(`${path} cannot be read: `);
+});
