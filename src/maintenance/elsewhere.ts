@@ -61,25 +61,18 @@ export class Elsewhere {
 
   async #deleteEndpoints(accountId: number, control: JobControl): Promise<number> {
     let deleted = 0;
-    for (const { id } of this.parts.data.tenants.projectsOf(accountId).below()) {
-      for (let some = -1; some !== 0 && !control.isStopping(); deleted += some) {
-        some = await this.#deleteSome(id);
-        if (some > 0) await control.rest();
-      }
-    }
+    for (const { id } of this.parts.data.tenants.projectsOf(accountId).below())
+      deleted += await runSlices(control, () => this.#deleteSome(id));
     return deleted;
   }
 
   async #dropAudit(accountId: number, control: JobControl): Promise<void> {
     const { audit, store, tenants } = this.parts.data;
-    const scopes = [accountId];
-    for (const { id } of tenants.projectsOf(accountId).below()) scopes.push(id);
+    const projects = tenants.projectsOf(accountId).below();
+    const scopes = [accountId, ...projects.map(({ id }) => id)];
     for (const scope of scopes) {
       const drop = () => overwriting(store.sqlite, () => audit.dropSomeOf(scope));
-      for (let some = -1; some !== 0 && !control.isStopping(); ) {
-        some = await store.write(drop);
-        if (some > 0) await control.rest();
-      }
+      await runSlices(control, () => store.write(drop));
     }
   }
 
@@ -92,6 +85,16 @@ export class Elsewhere {
     for (const endpoint of gone) if (endpoint !== null) endpoints.announce(endpoint);
     return some.length;
   }
+}
+
+/** Slice after slice until one finds nothing, with a rest behind each; answers how many rows. */
+async function runSlices({ isStopping, rest }: JobControl, run: () => Promise<number>): Promise<number> {
+  let rows = 0;
+  for (let some = -1; some !== 0 && !isStopping(); rows += some) {
+    some = await run();
+    if (some > 0) await rest();
+  }
+  return rows;
 }
 
 /**

@@ -62,7 +62,7 @@ export function readOffer(path: string, { cell, taker }: Taker, cipher: Cipher):
     const isOlder = schema < SCHEMA_VERSION;
     return {
       installation: installationOf(sqlite),
-      accounts: isOlder ? 0 : countTakenBy(sqlite, cell, taker),
+      accounts: isOlder ? 0 : countMovedTo(sqlite, cell, IS_FOR_TAKER, taker),
       arrived: isOlder ? 0 : countMovedTo(sqlite, cell, "AND moved_to ->> 'hasArrived'"),
       plans: isOlder ? [] : plansIn(sqlite),
       schema,
@@ -79,15 +79,12 @@ function plansIn(sqlite: Database): string[] {
     .map(({ plan }) => plan);
 }
 
-function countMovedTo(sqlite: Database, cell: string, more = ""): number {
-  const sql = `SELECT count(*) AS accounts FROM account WHERE moved_to ->> 'cell' = ? ${more}`;
-  return sqlite.query<{ accounts: number }, [string]>(sql).get(cell)?.accounts ?? 0;
-}
+const IS_FOR_TAKER = "AND moved_to ->> 'isOnDisk' AND coalesce(moved_to ->> 'taker', ?2) = ?2";
 
-function countTakenBy(sqlite: Database, cell: string, taker: string): number {
-  const sql =
-    "SELECT count(*) AS accounts FROM account WHERE moved_to ->> 'cell' = ?1 AND moved_to ->> 'isOnDisk' AND coalesce(moved_to ->> 'taker', ?2) = ?2";
-  return sqlite.query<{ accounts: number }, [string, string]>(sql).get(cell, taker)?.accounts ?? 0;
+/** Those that fulfil `more` too, which may name `?2`. */
+function countMovedTo(sqlite: Database, cell: string, more = "", ...second: string[]): number {
+  const sql = `SELECT count(*) AS accounts FROM account WHERE moved_to ->> 'cell' = ?1 ${more}`;
+  return sqlite.query<{ accounts: number }, string[]>(sql).get(cell, ...second)?.accounts ?? 0;
 }
 
 function keyIdsIn(sqlite: Database): string[] {

@@ -124,12 +124,12 @@ export class Audit {
     return this.#anyOf.get(projectId, consumerId, last) !== null;
   }
 
-  /** Removes a slice of what is past its time; answers how many. */
-  /** Inside a write: a slice of what a project, or an account, has; answers how many there were. */
+  /** Inside a write: removes a slice of what a project, or an account, has; answers how many there were. */
   dropSomeOf(scope: number): number {
     return this.#dropOf.run(scope, limit("sliceRows")).changes;
   }
 
+  /** Removes a slice of what is past its time; answers how many. */
   async expire(): Promise<number> {
     const before = firstKeyAt(this.store.now() - limit("auditKeptMs"));
     if (!this.#hasPast.get(before)) return 0;

@@ -15,21 +15,21 @@ import { sealedPlace } from "./sealing.ts";
 export type NewEndpoint = Omit<Endpoint, "id">;
 
 const ROWS_AT_ONCE = 500;
-const EMPTY: EndpointSecrets &
-  Pick<
-    Endpoint,
-    "consumerId" | "config" | "description" | "eventTypes" | "filter" | "transformations" | "metadata"
-  > = {
-  ...{
-    consumerId: null,
-    config: {},
-    description: null,
-    eventTypes: null,
-    filter: null,
-    transformations: null,
-  },
-  ...{ metadata: {}, credentials: {}, headers: [], secret: "", privateKey: null, previous: null },
-};
+/** What an endpoint says of itself, and all its secrets. */
+const EMPTY = {
+  consumerId: null,
+  config: {},
+  description: null,
+  eventTypes: null,
+  filter: null,
+  transformations: null,
+  metadata: {},
+  credentials: {},
+  headers: [],
+  secret: "",
+  privateKey: null,
+  previous: null,
+} satisfies Partial<Endpoint>;
 
 /** `before`: as it was; undefined where it is new. */
 type ChangeListener = (endpoint: Endpoint, before: Endpoint | undefined) => void;
@@ -190,12 +190,14 @@ export class Endpoints {
 
   /** The same, and of its row stays only whose it was. */
   empty(id: number): Endpoint | null {
-    const old = this.current(id) ?? this.#pending(id);
-    if (!old) return null;
-    const made = { ...old, ...EMPTY, status: "deleted", updatedAt: this.store.now() } as const;
-    this.db.update(table).set(this.#seal(made)).where(eq(table.id, id)).run();
-    this.#changing.add(id);
-    return { ...old, status: made.status, updatedAt: made.updatedAt };
+    const deleted = this.delete(id);
+    if (deleted)
+      this.db
+        .update(table)
+        .set(this.#seal({ ...deleted, ...EMPTY }))
+        .where(eq(table.id, id))
+        .run();
+    return deleted;
   }
 
   /**
