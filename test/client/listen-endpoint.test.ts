@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { Front } from "../kit/front.ts";
-import { type Service, startService } from "../kit/service.ts";
+import type { Service } from "../kit/service.ts";
 import { startReceiver, verifyDelivery } from "../kit/receiver.ts";
 import type { Person } from "./kit.ts";
-import { call, endpointsOf, Listening, personAt, publish } from "./listening.ts";
+import { call, endpointsOf, Listening, onService, personAt, publish } from "./listening.ts";
 
 let service: Service;
 let person: Person;
-beforeAll(async () => {
-  service = await startService();
-  person = personAt(service);
-});
-afterAll(async () => {
-  person[Symbol.dispose]();
-  await service.close();
-});
+onService((at) => ({ service, person } = at));
 
 const idsOf = async () => (await endpointsOf(service)).map(({ id }) => id);
 

@@ -1,6 +1,7 @@
 /** A run of `sealpost listen`, for tests that look at what it prints while it runs. */
+import { afterAll, beforeAll } from "bun:test";
 import { MAIN } from "../cli/kit.ts";
-import type { Service } from "../kit/service.ts";
+import { type Service, startService } from "../kit/service.ts";
 import { lookAgain } from "../kit/until.ts";
 import { Person } from "./kit.ts";
 
@@ -97,6 +98,20 @@ export class Listening implements AsyncDisposable {
 /** Somebody with a key of the test project. */
 export function personAt({ url, keys }: Pick<Service, "url" | "keys">): Person {
   return new Person({ SEALPOST_URL: url, SEALPOST_API_KEY: keys.test });
+}
+
+/** A service and somebody with a key of it, from the first test of a file to its last. */
+export function onService(tell: (at: { service: Service; person: Person }) => void): void {
+  let at: { service: Service; person: Person } | null = null;
+  beforeAll(async () => {
+    const service = await startService();
+    at = { service, person: personAt(service) };
+    tell(at);
+  });
+  afterAll(async () => {
+    at?.person[Symbol.dispose]();
+    await at?.service.close();
+  });
 }
 
 /** Calls the API; answers its JSON. */

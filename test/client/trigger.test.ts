@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Service, startService } from "../kit/service.ts";
-import { Person } from "./kit.ts";
+import type { Service } from "../kit/service.ts";
+import type { Person } from "./kit.ts";
+import { onService } from "./listening.ts";
 
 let service: Service;
 let person: Person;
-beforeAll(async () => {
-  service = await startService();
-  person = new Person({ SEALPOST_URL: service.url, SEALPOST_API_KEY: service.keys.test });
-});
-afterAll(async () => {
-  person[Symbol.dispose]();
-  await service.close();
-});
+onService((at) => ({ service, person } = at));
 
 /** The text of the event's answer: what JSON.parse would lose is in it. */
 async function storedText(told: string): Promise<string> {

@@ -2,6 +2,7 @@
  * A network namespace of its own, reached by cables: a pair of virtual network cards each, one of which is
  * inside. Only root may make them (`ip netns`, Debian's package iproute2).
  */
+import { mayMakeNamespaces } from "../kit/namespaces.ts";
 import { requireTool } from "../kit/tools.ts";
 
 /** RFC 2544: for tests of networks, so nothing else has it. */
@@ -12,13 +13,10 @@ function ip(...args: string[]): void {
   if (exitCode !== 0) throw new Error(`ip ${args.join(" ")}: ${stderr.toString()}`);
 }
 
-/** A kernel, or a user, that may not make namespaces is a named skip, in CI as well. */
 export function canLay(): boolean {
-  if (!requireTool("ip", "apt-get install iproute2")) return false;
   const probe = `sealpost-probe-${process.pid}`;
-  const { exitCode } = Bun.spawnSync(["sh", "-c", `ip netns add ${probe} && ip netns del ${probe}`]);
-  if (exitCode !== 0) console.error("skipping tests: network namespaces are refused here (run as root)");
-  return exitCode === 0;
+  const make = ["sh", "-c", `ip netns add ${probe} && ip netns del ${probe}`];
+  return requireTool("ip", "apt-get install iproute2") && mayMakeNamespaces(make);
 }
 
 /** One way into an island: while it is cut nothing arrives in either direction, and nobody is told. */

@@ -5,16 +5,11 @@
  */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { mayMakeNamespaces } from "../kit/namespaces.ts";
 import { requireTool } from "../kit/tools.ts";
 
-const canIsolate = requireTool("ip", "apt-get install iproute2") && canUnshare();
-
-/** A kernel, or a user, that may not make namespaces is a named skip, in CI as well. */
-function canUnshare(): boolean {
-  const { exitCode } = Bun.spawnSync(["unshare", "--net", "--mount", "true"]);
-  if (exitCode !== 0) console.error("skipping tests: network namespaces are refused here (run as root)");
-  return exitCode === 0;
-}
+const canIsolate =
+  requireTool("ip", "apt-get install iproute2") && mayMakeNamespaces(["unshare", "--net", "--mount", "true"]);
 
 test.skipIf(!canIsolate)(
   "1,500 deliveries to names that flip, mix and redirect open no connection to a denied address",
