@@ -10,7 +10,7 @@ import { settledStatus } from "./http/sources/material.ts";
 import { allRoutes } from "./http/routes.ts";
 import type { AnyRoute } from "./http/framework/route.ts";
 import { createServer, type HttpServer } from "./http/framework/server.ts";
-import { ownKey, takeDirectory } from "./maintenance/data-directory.ts";
+import { ownKeys, takeDirectory } from "./maintenance/data-directory.ts";
 import { Elsewhere, finishDepartures, isAtHome } from "./maintenance/elsewhere.ts";
 import { Eraser } from "./maintenance/eraser.ts";
 import { Jobs } from "./platform/jobs.ts";
@@ -179,7 +179,7 @@ async function openBase(config: Config, parts: AppParts): Promise<Base> {
   const { dataDir } = config;
   const directory = await takeDirectory(dataDir, { replica, logger, monotonic });
   // Before the database: whatever that holds, there was a key for its secrets first.
-  const cipher = new Cipher(config.secretKeys ?? [ownKey(dataDir, { replica, logger })]);
+  const cipher = new Cipher(config.secretKeys ?? ownKeys(dataDir, { replica, logger }));
   const [dates, disk] = [new DatingClock(clock), openDatabase(dataDir)];
   reportMigrated(disk.migrated, logger);
   // What is on disk is answered while this process may: whoever lost its lease answers nothing.

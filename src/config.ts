@@ -1,3 +1,4 @@
+import type { SecretKeys } from "./core/cipher.ts";
 import { CELL_FORM } from "./core/ids.ts";
 import { isObject } from "./core/json/value.ts";
 import { DURABILITIES, type Durability } from "./core/model.ts";
@@ -13,7 +14,7 @@ export interface Config {
   dataDir: string;
   baseUrl: string;
   /** 32 bytes each; the first encrypts. Null: one is made in the data directory. */
-  secretKeys: readonly [Uint8Array, ...Uint8Array[]] | null;
+  secretKeys: SecretKeys | null;
   operatorToken: string | null;
   metricsToken: string | null;
   allowPrivateDestinations: readonly string[];
@@ -50,7 +51,7 @@ function integer(from: number, to: number): (text: string) => number {
   };
 }
 
-function readKeys(text: string): readonly [Uint8Array, ...Uint8Array[]] {
+function readKeys(text: string): SecretKeys {
   const keys = text.split(",").map((part) => {
     const bytes = Buffer.from(part.trim(), "base64");
     if (bytes.length !== 32 || bytes.toString("base64") !== part.trim()) {
@@ -186,7 +187,7 @@ export const SETTINGS = {
     fallback: null,
     parse: readBaseUrl,
   }),
-  secretKeys: setting<readonly [Uint8Array, ...Uint8Array[]] | null>({
+  secretKeys: setting<SecretKeys | null>({
     name: "SEALPOST_SECRET_KEY",
     about:
       "32 bytes in base64 that encrypt secrets and credentials at rest. Several, separated by commas, to rotate: the first encrypts, all of them decrypt. Unset: one is made in the data directory, which the replica does not hold: back it up.",

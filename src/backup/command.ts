@@ -6,6 +6,7 @@ import { type Call, EXIT, runCommandLine, UsageError } from "../platform/command
 import { SettingsError } from "../platform/start-error.ts";
 import { withoutPassword } from "../replica/litestream-command.ts";
 import type { Copy } from "../store/copy.ts";
+import { rotateMasterKey } from "./rotate-master-key.ts";
 import { restoreBackup, type Restored } from "./restore.ts";
 import type { Source } from "../replica/source.ts";
 import { verifyBackup } from "./verify.ts";
@@ -53,6 +54,30 @@ export function runVerify({ options, usage }: Call<VerifyOptions>): Promise<numb
     print(options.json === true, { ...foundIn(source, copy), ...lag });
     return problems.length === 0 ? EXIT.good : EXIT.failed;
   });
+}
+
+/** What `sealpost rotate-master-key` is given on the command line. */
+export interface RotateOptions {
+  json?: boolean;
+}
+
+/** `sealpost rotate-master-key`; answers the exit code. */
+export function runRotate({ options, usage }: Call<RotateOptions>): Promise<number> {
+  return run(usage, async () => {
+    const { encrypted, left, keyFile } = await rotateMasterKey(configured());
+    const problems =
+      left === 0
+        ? []
+        : [`${left} secrets need a key that is not given: give it behind the others, and call again`];
+    const next = left > 0 ? null : (keyFile ?? "SEALPOST_SECRET_KEY");
+    print(options.json === true, { encrypted, left, problems, next: next === null ? [] : [nextKeyOf(next)] });
+    return left === 0 ? EXIT.good : EXIT.failed;
+  });
+}
+
+/** What may be done with the old keys. */
+function nextKeyOf(place: string): string {
+  return `Every secret is encrypted by the first key of ${place}. The others open older backups: keep them for as long as you may restore one.`;
 }
 
 function run(usage: string, work: () => Promise<number>): Promise<number> {

@@ -1,7 +1,10 @@
-import type { Command } from "commander";
+import { Argument, type Command, Option } from "commander";
+import type { CreateKeyOptions } from "../client/keys.ts";
 import type { ListenOptions } from "../client/listen.ts";
 import type { LoginOptions } from "../client/login.ts";
+import type { ReplayOptions } from "../client/replay.ts";
 import type { TableName, TableOptions } from "../client/tables.ts";
+import type { TailOptions } from "../client/tail.ts";
 import type { TriggerOptions } from "../client/trigger.ts";
 import type { VerifyRequestOptions } from "../client/verify.ts";
 import type { Calls } from "./calls.ts";
@@ -11,7 +14,10 @@ export function addClientCommands(program: Command, calls: Calls): void {
   addLogin(program, calls);
   addTrigger(program, calls);
   addListen(program, calls);
+  addTail(program, calls);
+  addReplay(program, calls);
   addVerify(program, calls);
+  addKeys(program, calls);
   addTables(program, calls);
 }
 
@@ -71,6 +77,72 @@ function addListen(program: Command, calls: Calls): void {
     .action(calls.does<ListenOptions>(async (call) => (await import("../client/listen.ts")).runListen(call)));
 }
 
+function addTail(program: Command, calls: Calls): void {
+  calls
+    .command(program, "tail", "[events] [deliveries] [refusals] [--json]")
+    .description(
+      "Show what happens from now on, a line for each: events that are accepted, the last 250 deliveries as they change, and what sources refuse. Without a word: all three.",
+    )
+    .addArgument(new Argument("[what...]").choices(["events", "deliveries", "refusals"]))
+    .option(...PROFILE)
+    .option("--json", "Print each as JSON, one a line.")
+    .action(calls.does<TailOptions>(async (call) => (await import("../client/tail.ts")).runTail(call)));
+}
+
+function addReplay(program: Command, calls: Calls): void {
+  calls
+    .command(program, "replay", "ID... [--endpoint ID] [--new-message-id] | [options]")
+    .description(
+      "Send again: each event (evt_…) to the endpoints that had it, each delivery (msg_…) at once. Without ids: all deliveries with what the options say, and wait for the end.",
+    )
+    .argument("[id...]")
+    .addOption(
+      new Option("--status <status...>", "With deliveries in these states. Default: dead.").choices(STATUSES),
+    )
+    .option("--endpoint <id>", "To this endpoint.")
+    .option("--consumer <id>", "Of this consumer.")
+    .option("--types <types...>", "Of these types: names, invoice.* or *.")
+    .option("--since <time>", "Of events that were accepted at this time of RFC 3339, or later.")
+    .option("--until <time>", "Of events that were accepted before this time.")
+    .option("--missing", "Events that the endpoint would have got, but never had.")
+    .option("--rate <count>", "How many a second.")
+    .option("--dry-run", "Say how many there are, and send nothing.")
+    .option("--new-message-id", "Of an event: as new messages, which no receiver drops as known.")
+    .option(...PROFILE)
+    .option("--json", "Print JSON.")
+    .action(calls.does<ReplayOptions>(async (call) => (await import("../client/replay.ts")).runReplay(call)));
+}
+
+function addKeys(program: Command, calls: Calls): void {
+  const keys = calls
+    .command(program, "keys", "[command]")
+    .description("The keys of a project, by one with the scope full.");
+  const load = () => import("../client/keys.ts");
+  calls
+    .command(keys, "create", "NAME [--scopes SCOPES] [--expires-at TIME] [--project ID] [--json]")
+    .description("Make a key. What is printed is the key alone, and this once.")
+    .argument("<name>")
+    .addOption(
+      new Option("--scopes <scopes...>", "What it may do. Default: full.").choices([
+        "full",
+        "publish",
+        "read",
+      ]),
+    )
+    .option("--expires-at <time>", "When it ends, a time of RFC 3339. Default: never.")
+    .option("--project <id>", "Of this project, where SEALPOST_API_KEY is the operator's token.")
+    .option(...PROFILE)
+    .option("--json", "Print the answer as JSON.")
+    .action(calls.does<CreateKeyOptions>(async (call) => (await load()).runCreateKey(call)));
+  addTable(keys, calls, { name: "keys", word: "list", about: "The keys, as a table.", filters: [] });
+  calls
+    .command(keys, "revoke", "ID...")
+    .description("Revoke keys at once.")
+    .argument("<id...>")
+    .option(...PROFILE)
+    .action(calls.does<{ profile?: string }>(async (call) => (await load()).runRevokeKeys(call)));
+}
+
 function addVerify(program: Command, calls: Calls): void {
   const usage = "[FILE | --headers FILE --body FILE] [--secret SECRET|@FILE] [--at TIME] [--json]";
   calls
@@ -90,41 +162,47 @@ function addVerify(program: Command, calls: Calls): void {
     );
 }
 
+const STATUSES = ["pending", "retrying", "delivered", "dead", "cancelled"] as const;
+
 /** What narrows a table down. */
 const FILTERS = {
-  type: ["--type <type>", "Of this type: a name, invoice.* or *."],
-  status: [
-    "--status <status>",
-    "With a delivery in this state: pending, retrying, delivered, dead, cancelled.",
-  ],
-  ownStatus: ["--status <status>", "In this state: pending, retrying, delivered, dead, cancelled."],
-  endpointStatus: ["--status <status>", "active, paused or disabled."],
-  consumer: ["--consumer <id>", "Of this consumer."],
-  source: ["--source <id>", "That came in by this source."],
-  endpoint: ["--endpoint <id>", "To this endpoint."],
-  event: ["--event <id>", "Of this event."],
-  kind: ["--kind <kind>", "Of this kind, such as http or poll."],
-  search: ["--search <text>", "That this text stands in."],
+  type: new Option("--type <type>", "Of this type: a name, invoice.* or *."),
+  status: new Option("--status <status>", "With a delivery in this state.").choices(STATUSES),
+  ownStatus: new Option("--status <status>", "In this state.").choices(STATUSES),
+  endpointStatus: new Option("--status <status>", "In this state.").choices(["active", "paused", "disabled"]),
+  consumer: new Option("--consumer <id>", "Of this consumer."),
+  source: new Option("--source <id>", "That came in by this source."),
+  endpoint: new Option("--endpoint <id>", "To this endpoint."),
+  event: new Option("--event <id>", "Of this event."),
+  kind: new Option("--kind <kind>", "Of this kind, such as http or poll."),
+  search: new Option("--search <text>", "That this text stands in."),
 } as const;
 
+interface TableCommand {
+  name: TableName;
+  /** The command's own word, where that is not the name of the table. */
+  word?: string;
+  about: string;
+  filters: readonly (keyof typeof FILTERS)[];
+}
+
+function addTable(parent: Command, calls: Calls, { name, word = name, about, filters }: TableCommand): void {
+  const command = calls.command(parent, word, "[options] [--limit COUNT] [--json]").description(about);
+  for (const filter of filters) command.addOption(FILTERS[filter]);
+  command
+    .option("--limit <count>", "How many are shown at most. Default: 25.")
+    .option(...PROFILE)
+    .option("--json", "Print each as JSON, with all its fields, one a line.")
+    .action(
+      calls.does<TableOptions>(async (call) => (await import("../client/tables.ts")).runTable(name, call)),
+    );
+}
+
 function addTables(program: Command, calls: Calls): void {
-  const add = (name: TableName, about: string, filters: readonly (keyof typeof FILTERS)[]) => {
-    const command = calls.command(program, name, "[options] [--limit COUNT] [--json]").description(about);
-    for (const filter of filters) {
-      const [flags, meaning] = FILTERS[filter];
-      command.option(flags, meaning);
-    }
-    command
-      .option("--limit <count>", "How many are shown at most. Default: 25.")
-      .option(...PROFILE)
-      .option("--json", "Print each as JSON, with all its fields, one a line.")
-      .action(
-        calls.does<TableOptions>(async (call) => (await import("../client/tables.ts")).runTable(name, call)),
-      );
-  };
-  add("events", "The newest events, as a table.", ["type", "status", "consumer", "source", "search"]);
-  const ofDeliveries = ["type", "ownStatus", "consumer", "endpoint", "event", "search"] as const;
-  add("deliveries", "The newest deliveries, as a table.", ofDeliveries);
-  add("endpoints", "The newest endpoints, as a table.", ["endpointStatus", "kind", "consumer", "search"]);
-  add("sources", "The newest sources, as a table.", []);
+  const add = (name: TableName, filters: TableCommand["filters"]) =>
+    addTable(program, calls, { name, about: `The newest ${name}, as a table.`, filters });
+  add("events", ["type", "status", "consumer", "source", "search"]);
+  add("deliveries", ["type", "ownStatus", "consumer", "endpoint", "event", "search"]);
+  add("endpoints", ["endpointStatus", "kind", "consumer", "search"]);
+  add("sources", []);
 }

@@ -1,9 +1,10 @@
-import { Command, CommanderError } from "commander";
+import { Argument, Command, CommanderError } from "commander";
 import { CLIENT_SETTINGS, type Described, readConfig, SETTINGS } from "../config.ts";
 import { type Call, EXIT } from "../platform/command-line.ts";
 import { VERSION } from "../transport/user-agent.ts";
 import { Calls } from "./calls.ts";
 import { addClientCommands } from "./client-commands.ts";
+import { completionsOf, SCRIPTS, type Shell } from "./completion.ts";
 import { addServiceCommands } from "./service-commands.ts";
 
 const HEALTH_MS_MAX = 2500;
@@ -54,7 +55,32 @@ export function makeProgram(calls: Calls): Command {
     .action(calls.does<{ json?: boolean }>(checkConfig));
   addServiceCommands(program, calls);
   addClientCommands(program, calls);
+  addCompletion(program, calls);
   return program;
+}
+
+function addCompletion(program: Command, calls: Calls): void {
+  calls
+    .command(program, "completion", Object.keys(SCRIPTS).join("|"))
+    .description("Print what makes a shell complete the words of sealpost.")
+    .addArgument(new Argument("<shell>").choices(Object.keys(SCRIPTS)))
+    .action(
+      calls.does(({ words }) => {
+        process.stdout.write(SCRIPTS[words[0] as Shell]);
+        return EXIT.good;
+      }),
+    );
+  // What those scripts call, with words of the shell's own.
+  program
+    .command("complete [words...]", { hidden: true })
+    .allowUnknownOption()
+    .helpOption(false)
+    .action(
+      calls.does(() => {
+        for (const word of completionsOf(program, process.env)) console.log(word);
+        return EXIT.good;
+      }),
+    );
 }
 
 function describeSettings(): string {

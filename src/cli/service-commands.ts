@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { RestoreOptions, VerifyOptions } from "../backup/command.ts";
+import type { RestoreOptions, RotateOptions, VerifyOptions } from "../backup/command.ts";
 import type { CellsOptions, CellsVerb } from "../cells/command.ts";
 import type { Calls } from "./calls.ts";
 
@@ -8,6 +8,7 @@ export function addServiceCommands(program: Command, calls: Calls): void {
   addStandby(program, calls);
   addRestore(program, calls);
   addBackup(program, calls);
+  addRotate(program, calls);
   addCells(program, calls);
 }
 
@@ -53,6 +54,18 @@ function addBackup(program: Command, calls: Calls): void {
     .option("--json", "Print what was found as JSON.")
     .action(
       calls.does<VerifyOptions>(async (call) => (await import("../backup/command.ts")).runVerify(call)),
+    );
+}
+
+function addRotate(program: Command, calls: Calls): void {
+  calls
+    .command(program, "rotate-master-key", "[--json]")
+    .description(
+      "Encrypt all secrets in SEALPOST_DATA_DIR anew, while no service runs there: by the first key of SEALPOST_SECRET_KEY, or where that is not set, by a new one that is put first in secret.key. Called again after an interruption, it goes on.",
+    )
+    .option("--json", "Print what was done as JSON.")
+    .action(
+      calls.does<RotateOptions>(async (call) => (await import("../backup/command.ts")).runRotate(call)),
     );
 }
 

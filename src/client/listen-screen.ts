@@ -30,11 +30,6 @@ export class ListenScreen {
     if (process.stdin.isTTY) console.error("r sends the last one again, b shows its bodies, q ends.");
   }
 
-  /** Null: the service is there again. */
-  tellWeather(problem: string | null): void {
-    console.error(problem === null ? "It is there again." : `${problem} (trying until it is there again)`);
-  }
-
   show(message: PolledMessage, forwarded: Forwarded, isAgain: boolean): void {
     this.#last = { message, forwarded };
     if (this.#isJson) return console.log(JSON.stringify(this.#rowOf(this.#last, isAgain)));

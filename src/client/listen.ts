@@ -10,9 +10,10 @@ import {
   type Wanted,
 } from "./listen-endpoint.ts";
 import { ListenScreen } from "./listen-screen.ts";
-import { type PolledMessage, PollLoop } from "./poll-loop.ts";
+import { POLL_ANSWER_MS_MAX, type PolledMessage, polledMessages } from "./poll-loop.ts";
 import { findSource } from "./sources.ts";
-import { onKeys } from "./terminal.ts";
+import { SteadyApi } from "./steady-api.ts";
+import { endBySignal, onKeys, tellWeather } from "./terminal.ts";
 
 export interface ListenOptions {
   forward?: string;
@@ -57,17 +58,10 @@ async function listenAt(
   { options, wanted }: { options: ListenOptions; wanted: Wanted },
 ): Promise<number> {
   const screen = new ListenScreen({ isJson: options.json === true, withBodies: options.body === true });
-  const ending = new AbortController();
-  const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
-  const end = () => {
-    // Whoever asks twice does not want to wait for the end.
-    if (ending.signal.aborted) process.exit(EXIT.failed);
-    ending.abort();
-  };
-  for (const signal of signals) process.on(signal, end);
+  const { signal, end } = endBySignal();
   const endpoint = await openListenEndpoint(api, process.env, wanted);
   screen.begin({ at: api.url, url, secret: endpoint.secret, isTakenUp: endpoint.isTakenUp });
-  const listener = new Listener(api, { url, endpoint, wanted, screen, signal: ending.signal });
+  const listener = new Listener(api, { url, endpoint, wanted, screen, signal });
   const release = onKeys((key) => {
     if (key === "r") void listener.sendAgain();
     else if (key === "b") screen.showLast();
@@ -103,20 +97,20 @@ interface ListenerParts {
 
 /** Takes each message to the receiver, one after the other. */
 class Listener {
-  readonly #loop: PollLoop;
+  readonly #api: SteadyApi;
   readonly #parts: ListenerParts;
   #last: PolledMessage | null = null;
 
   constructor(api: Api, parts: ListenerParts) {
-    const { endpoint, signal, screen } = parts;
+    const { signal } = parts;
     this.#parts = parts;
-    this.#loop = new PollLoop(api, { endpoint, signal, onWeather: (problem) => screen.tellWeather(problem) });
+    this.#api = new SteadyApi(api, { signal, answerMsMax: POLL_ANSWER_MS_MAX, onWeather: tellWeather });
   }
 
   /** Until the signal. Throws where the endpoint is not there any more. */
   async run(): Promise<void> {
     try {
-      for await (const message of this.#loop.messages()) await this.#take(message);
+      for await (const message of polledMessages(this.#api, this.#parts)) await this.#take(message);
     } catch (error) {
       if (!(error instanceof Refused && error.status === 401)) throw error;
       throw new CommandError("Somebody has removed the endpoint that this listened at");
@@ -144,9 +138,9 @@ class Listener {
     const { sourceId } = this.#parts.wanted;
     if (sourceId === null) return true;
     try {
-      const delivery = await this.#loop.ask(`/v1/deliveries/${headers["webhook-id"]}`);
+      const delivery = await this.#api.ask(`/v1/deliveries/${headers["webhook-id"]}`);
       const eventId = isObject(delivery) ? String(delivery["event_id"]) : "";
-      const event = await this.#loop.ask(`/v1/events/${eventId}`);
+      const event = await this.#api.ask(`/v1/events/${eventId}`);
       return isObject(event) && event["source_id"] === sourceId;
     } catch (error) {
       // Erased meanwhile: it is nobody's.

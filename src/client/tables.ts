@@ -76,6 +76,19 @@ const TABLES = {
       CREATED,
     ],
   },
+  keys: {
+    path: "/v1/api-keys",
+    filters: {},
+    columns: [
+      ID,
+      field("name"),
+      field("prefix", "begins with"),
+      { head: "scopes", read: ({ scopes }) => (Array.isArray(scopes) ? scopes.join(",") : scopes) },
+      field("last_used_at", "last used"),
+      field("expires_at", "expires"),
+      CREATED,
+    ],
+  },
   sources: {
     path: "/v1/sources",
     filters: {},
@@ -102,7 +115,7 @@ export interface TableOptions extends Readonly<Record<string, string | boolean |
 
 const LIMIT = { default: 25, max: 10_000, page: 250 } as const;
 
-/** `sealpost events`, `deliveries`, `endpoints` and `sources`: the newest of a list. */
+/** `sealpost events`, `deliveries`, `endpoints`, `sources` and `keys list`: the newest of a list. */
 export function runTable(name: TableName, { options, usage }: Call<TableOptions>): Promise<number> {
   const table: Table = TABLES[name];
   const print = async () => {
@@ -174,7 +187,7 @@ function statusOfEndpoint({ status, disabled_reason: reason, failing_since: fail
 }
 
 /** By what a status asks of whoever reads it: nothing, patience, or a look. */
-function inColour(text: string): string {
+export function inColour(text: string): string {
   const [word = ""] = text.trim().split(/\s|,/);
   if (text.includes("failing") || ["dead", "disabled"].includes(word)) return coloured("red", text);
   if (["retrying", "pending", "paused", "awaiting_secret"].includes(word)) return coloured("yellow", text);

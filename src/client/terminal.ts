@@ -1,4 +1,9 @@
-/** What the commands ask of a terminal: a text that nobody sees, and keys as they are pressed. */
+import { EXIT } from "../platform/command-line.ts";
+
+/**
+ * What the commands ask of whoever runs them: a text that nobody sees, keys as they are pressed, the end. And
+ * what those that run on tell of the service.
+ */
 
 const INTERRUPT = "\u0003";
 const END = "\u0004";
@@ -44,4 +49,21 @@ export function onKeys(press: (key: string) => void): () => void {
     stdin.off("data", read);
     stdin.pause();
   };
+}
+
+/** For a command that runs until a signal; `end` does the same. */
+export function endBySignal(): { signal: AbortSignal; end: () => void } {
+  const ending = new AbortController();
+  const end = () => {
+    // Whoever asks twice does not want to wait for the end.
+    if (ending.signal.aborted) process.exit(EXIT.failed);
+    ending.abort();
+  };
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, end);
+  return { signal: ending.signal, end };
+}
+
+/** That the service is not reached, and why. Null: it is there again. */
+export function tellWeather(problem: string | null): void {
+  console.error(problem === null ? "It is there again." : `${problem} (trying until it is there again)`);
 }

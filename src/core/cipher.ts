@@ -17,13 +17,15 @@ export function keyIdOf(key: Uint8Array): string {
     .slice(0, KEY_ID_BYTES * 2);
 }
 
+/** The first one encrypts; the others still open what they encrypted once. Each has 32 bytes. */
+export type SecretKeys = readonly [Uint8Array, ...Uint8Array[]];
+
 export class Cipher {
   readonly #keys: Map<string, Uint8Array>;
   readonly currentKeyId: string;
   readonly #current: Uint8Array;
 
-  /** The first key encrypts; the others still open what they encrypted once. Each has 32 bytes. */
-  constructor(keys: readonly [Uint8Array, ...Uint8Array[]]) {
+  constructor(keys: SecretKeys) {
     this.#keys = new Map(keys.map((key) => [keyIdOf(key), key]));
     this.#current = keys[0];
     this.currentKeyId = keyIdOf(keys[0]);

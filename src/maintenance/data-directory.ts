@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
+import type { SecretKeys } from "../core/cipher.ts";
 import type { Logger } from "../platform/log.ts";
-import { directoryKey } from "../platform/secret-key.ts";
+import { directoryKeys } from "../platform/secret-key.ts";
 import { orExplain } from "../platform/start-error.ts";
 import type { Replica } from "../replica/replica.ts";
 import { hasDatabase, lockDirectory } from "../store/database.ts";
@@ -26,13 +27,13 @@ export async function takeDirectory(
   return lock;
 }
 
-/** The key of a directory whose operator set none: made where the directory is new. */
-export function ownKey(dir: string, { replica, logger }: Omit<DirectoryParts, "monotonic">): Uint8Array {
+/** The keys of a directory whose operator set none: one is made where the directory is new. */
+export function ownKeys(dir: string, { replica, logger }: Omit<DirectoryParts, "monotonic">): SecretKeys {
   // The machine that is lost takes its key with it.
   if (replica) logger.log("warn", NOT_REPLICATED);
-  const { key, made, path } = directoryKey(dir, !hasDatabase(dir));
+  const { keys, made, path } = directoryKeys(dir, !hasDatabase(dir));
   if (made) logger.log("warn", MADE, { file: path });
-  return key;
+  return keys;
 }
 
 const NOT_REPLICATED =

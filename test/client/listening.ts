@@ -1,4 +1,4 @@
-/** A run of `sealpost listen`, for tests that look at what it prints while it runs. */
+/** A command that runs on, for tests that look at what it prints meanwhile. */
 import { afterAll, beforeAll } from "bun:test";
 import { MAIN } from "../cli/kit.ts";
 import { type Service, startService } from "../kit/service.ts";
@@ -16,14 +16,14 @@ export interface Line {
   answer?: string | null;
 }
 
-export class Listening implements AsyncDisposable {
+export class Running implements AsyncDisposable {
   readonly #child: Bun.Subprocess<"ignore", "pipe", "pipe">;
   readonly #read: Promise<void>[];
   stdout = "";
   stderr = "";
 
-  private constructor(person: Person, words: readonly string[]) {
-    this.#child = Bun.spawn([process.execPath, MAIN, "listen", ...words], {
+  constructor(person: Person, words: readonly string[]) {
+    this.#child = Bun.spawn([process.execPath, MAIN, ...words], {
       env: { PATH: process.env["PATH"] ?? "", ...person.env },
       stdin: "ignore",
       stdout: "pipe",
@@ -35,31 +35,20 @@ export class Listening implements AsyncDisposable {
     ];
   }
 
-  /** Resolves once it listens. */
-  static async start(person: Person, words: readonly string[]): Promise<Listening> {
-    const listening = new Listening(person, words);
-    await listening.tells("signed with");
-    return listening;
-  }
-
   /** Of what it prints with `--json`. */
-  get lines(): Line[] {
+  parsed<T>(): T[] {
     return this.stdout
       .split("\n")
       .slice(0, -1)
-      .map((line) => JSON.parse(line) as Line);
-  }
-
-  get secret(): string {
-    return /whsec_\S+/.exec(this.stderr)?.[0] ?? "";
+      .map((line) => JSON.parse(line) as T);
   }
 
   tells(text: string): Promise<unknown> {
-    return this.#until(() => this.stderr.includes(text), text);
+    return this.until(() => this.stderr.includes(text), text);
   }
 
   shows(count: number): Promise<unknown> {
-    return this.#until(() => this.stdout.split("\n").length > count, `${count} lines`);
+    return this.until(() => this.stdout.split("\n").length > count, `${count} lines`);
   }
 
   async end(signal: NodeJS.Signals = "SIGINT"): Promise<number | null> {
@@ -77,7 +66,7 @@ export class Listening implements AsyncDisposable {
     await this.end("SIGKILL");
   }
 
-  async #until(isThere: () => boolean, what: string): Promise<void> {
+  async until(isThere: () => boolean, what: string): Promise<void> {
     try {
       await lookAgain(
         async () => isThere(),
@@ -92,6 +81,24 @@ export class Listening implements AsyncDisposable {
   async #keep(stream: ReadableStream<Uint8Array>, add: (text: string) => void): Promise<void> {
     const decoder = new TextDecoder();
     for await (const chunk of stream) add(decoder.decode(chunk, { stream: true }));
+  }
+}
+
+/** A run of `sealpost listen`. */
+export class Listening extends Running {
+  /** Resolves once it listens. */
+  static async start(person: Person, words: readonly string[]): Promise<Listening> {
+    const listening = new Listening(person, ["listen", ...words]);
+    await listening.tells("signed with");
+    return listening;
+  }
+
+  get lines(): Line[] {
+    return this.parsed<Line>();
+  }
+
+  get secret(): string {
+    return /whsec_\S+/.exec(this.stderr)?.[0] ?? "";
   }
 }
 

@@ -1,18 +1,17 @@
 import { afterAll, expect, test } from "bun:test";
-import { Api, Refused } from "../../src/client/api.ts";
-import { type PolledMessage, PollLoop } from "../../src/client/poll-loop.ts";
+import { Api } from "../../src/client/api.ts";
+import { polledMessages } from "../../src/client/poll-loop.ts";
+import { SteadyApi } from "../../src/client/steady-api.ts";
 
 /** What the next polls are answered, in this order; then pages without a message. */
 let answers: (() => Response)[] = [];
-let asked: string[] = [];
-let waits: string[] = [];
+let asked: { cursor: string | null; wait: string | null }[] = [];
 const server = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",
   fetch: async (request) => {
     const { searchParams: query } = new URL(request.url);
-    asked.push(query.get("cursor") ?? "");
-    waits.push(query.get("wait") ?? "");
+    asked.push({ cursor: query.get("cursor"), wait: query.get("wait") });
     const answer = answers.shift();
     if (answer) return answer();
     await Bun.sleep(50);
@@ -26,54 +25,36 @@ const page = (ids: string[], cursor: string) => {
   return Response.json({ data, next_cursor: cursor, done: true });
 };
 
-/** What comes until so many messages are there. */
-async function take(count: number) {
+/** What comes until so many messages are there, and a little longer. */
+async function take(count: number): Promise<string[]> {
+  asked = [];
   const ending = new AbortController();
-  const weather: boolean[] = [];
+  const { signal } = ending;
   const api = new Api({ url: `http://127.0.0.1:${server.port}`, key: "k" });
-  const loop = new PollLoop(api, {
-    endpoint: { id: "ep_1", secret: "s" },
-    signal: ending.signal,
-    onWeather: (problem) => weather.push(problem === null),
-  });
+  const steady = new SteadyApi(api, { signal, answerMsMax: 5000, onWeather: () => {} });
   const ids: string[] = [];
-  const keep = ({ headers }: PolledMessage) => {
+  for await (const { headers } of polledMessages(steady, { endpoint: { id: "ep_1", secret: "s" }, signal })) {
     ids.push(headers["webhook-id"]);
     if (ids.length === count) setTimeout(() => ending.abort(), 200);
-  };
-  for await (const message of loop.messages()) keep(message);
-  return { ids, weather };
+  }
+  return ids;
 }
 
 test("a page is acknowledged by the poll behind it, and the last one too", async () => {
-  [asked, answers] = [[], [() => page(["1", "2"], "c1"), () => page(["3"], "c2")]];
-  expect(await take(3)).toEqual({ ids: ["1", "2", "3"], weather: [] });
-  expect(asked.slice(0, 4)).toEqual(["", "c1", "c2", "end"]);
+  answers = [() => page(["1", "2"], "c1"), () => page(["3"], "c2")];
+  expect(await take(3)).toEqual(["1", "2", "3"]);
+  expect(asked.slice(0, 4).map(({ cursor }) => cursor)).toEqual([null, "c1", "c2", "end"]);
 });
 
-test("what passes by itself is told once, and the same page asked for again", async () => {
-  waits = [];
-  const busy = (status: number) => () => new Response("{}", { status });
-  [asked, answers] = [
-    [],
-    [() => page(["1"], "c1"), busy(503), busy(502), busy(429), () => page(["2"], "c2")],
-  ];
-  expect(await take(2)).toEqual({ ids: ["1", "2"], weather: [false, true] });
-  expect(asked.slice(0, 5)).toEqual(["", "c1", "c1", "c1", "c1"]);
-  // What is there again answers at once, however little there is to hand out.
-  expect(waits.slice(0, 6)).toEqual(["25", "25", "0", "0", "0", "25"]);
-});
-
-test("retry-after is kept to", async () => {
-  const headers = { "retry-after": "1" };
-  answers = [() => new Response("{}", { status: 429, headers }), () => page(["1"], "c")];
-  const started = performance.now();
-  await take(1);
-  expect(performance.now() - started).toBeGreaterThan(1000);
-});
-
-test("what does not pass ends it", async () => {
-  answers = [() => new Response('{"detail":"no"}', { status: 409 })];
-  const error = await take(1).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(Refused);
+test("after a loss the same page is asked for again, at once, however little there is to hand out", async () => {
+  const busy = () => new Response("{}", { status: 503 });
+  answers = [() => page(["1"], "c1"), busy, busy, () => page(["2"], "c2")];
+  expect(await take(2)).toEqual(["1", "2"]);
+  expect(asked.slice(0, 5)).toEqual([
+    { cursor: null, wait: "25" },
+    { cursor: "c1", wait: "25" },
+    { cursor: "c1", wait: "0" },
+    { cursor: "c1", wait: "0" },
+    { cursor: "c2", wait: "25" },
+  ]);
 });

@@ -106,7 +106,7 @@ test("--json prints each with all its fields, and --limit how many, over as many
 
 test.each<[string[], number, string]>([
   [["events", "--limit", "0"], 2, "--limit must be"],
-  [["events", "--status", "done"], 1, "status"],
+  [["events", "--status", "done"], 2, "Allowed choices are pending, retrying"],
   [["deliveries", "--endpoint", "ep_x"], 1, "endpoint_id"],
   [["sources", "--type", "x"], 2, "unknown option '--type'"],
 ])("%p ends with %d", async (words, code, reason) => {

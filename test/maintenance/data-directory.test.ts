@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ownKey, takeDirectory } from "../../src/maintenance/data-directory.ts";
+import { ownKeys, takeDirectory } from "../../src/maintenance/data-directory.ts";
 import { createLogger } from "../../src/platform/log.ts";
 
 let home = "";
@@ -42,12 +42,12 @@ test("a path that is no directory is told by its setting", async () => {
 
 test("a key of one's own is told when it is made, and at every start that the replica lacks it", () => {
   const replica = { hold: async () => {}, claim: async () => {} };
-  const key = ownKey(home, { replica: null, logger });
+  const keys = ownKeys(home, { replica: null, logger });
   logger.flush();
   expect(log).toContain("a key was made");
   expect(log).not.toContain("replica");
   log = "";
-  expect(ownKey(home, { replica, logger })).toEqual(key);
+  expect(ownKeys(home, { replica, logger })).toEqual(keys);
   logger.flush();
   expect(log).toContain("the replica does not hold the key");
   expect(log).not.toContain("a key was made");

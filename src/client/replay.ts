@@ -1,0 +1,118 @@
+import { type Call, EXIT, runCommandLine, UsageError } from "../platform/command-line.ts";
+import { Api } from "./api.ts";
+import { findInstallation } from "./installation.ts";
+
+export interface ReplayOptions {
+  status?: string[];
+  endpoint?: string;
+  consumer?: string;
+  types?: string[];
+  since?: string;
+  until?: string;
+  missing?: boolean;
+  rate?: string;
+  dryRun?: boolean;
+  newMessageId?: boolean;
+  profile?: string;
+  json?: boolean;
+}
+
+/** Options that say which deliveries a bulk replay takes. */
+const CHOOSING = ["status", "endpoint", "consumer", "types", "since", "until", "missing"] as const;
+/** Options that only a bulk replay has. */
+const BULK = ["status", "consumer", "types", "since", "until", "missing", "rate", "dryRun"] as const;
+const LOOK_MS = 500;
+
+/** `sealpost replay`: sends events or deliveries again, by their ids or by what they have in common. */
+export function runReplay({ words, options, usage }: Call<ReplayOptions>): Promise<number> {
+  const replay = async () => {
+    const api = new Api(findInstallation(options.profile, process.env));
+    if (words.length === 0) return replayMany(api, options);
+    const alien = BULK.find((name) => options[name] !== undefined);
+    if (alien !== undefined) throw new UsageError(`--${optionOf(alien)} is for a replay without ids`);
+    for (const id of words) await replayOne(api, id, options);
+    return EXIT.good;
+  };
+  return runCommandLine(usage, replay);
+}
+
+function optionOf(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+interface DeliveryAnswer {
+  id: string;
+  endpoint_id: string;
+}
+
+async function replayOne(api: Api, id: string, options: ReplayOptions): Promise<void> {
+  const isJson = options.json === true;
+  if (id.startsWith("msg_")) {
+    const retried = await api.ask<DeliveryAnswer>(`/v1/deliveries/${encodeURIComponent(id)}/retry`, {
+      method: "POST",
+      body: "{}",
+    });
+    return tell(retried, isJson);
+  }
+  if (!id.startsWith("evt_"))
+    throw new UsageError(`${id} is no id of an event (evt_…) or a delivery (msg_…)`);
+  const body = JSON.stringify({
+    endpoint_ids: options.endpoint === undefined ? undefined : [options.endpoint],
+    new_message_id: options.newMessageId,
+  });
+  const path = `/v1/events/${encodeURIComponent(id)}/replay`;
+  const { data } = await api.ask<{ data: DeliveryAnswer[] }>(path, { method: "POST", body });
+  for (const delivery of data) tell(delivery, isJson);
+  if (data.length === 0) console.error(`${id} has no delivery that could be sent again`);
+}
+
+function tell(delivery: DeliveryAnswer, isJson: boolean): void {
+  console.log(isJson ? JSON.stringify(delivery) : `${delivery.id}  is sent again to ${delivery.endpoint_id}`);
+}
+
+interface Progress {
+  id: string;
+  status: string;
+  matched: number;
+  replayed: number;
+}
+
+async function replayMany(api: Api, options: ReplayOptions): Promise<number> {
+  if (CHOOSING.every((name) => options[name] === undefined))
+    throw new UsageError("Name events or deliveries by their ids, or say which: --status dead, for example");
+  const begun = await api.ask<Progress>("/v1/replays", { method: "POST", body: bodyOf(options) });
+  if (options.dryRun === true) {
+    console.log(options.json === true ? JSON.stringify(begun) : `${begun.matched} would be sent again`);
+    return EXIT.good;
+  }
+  console.error(`${begun.id} sends ${begun.matched} again. It goes on where this command is ended.`);
+  let now = begun;
+  while (now.status === "running") {
+    await Bun.sleep(LOOK_MS);
+    now = await api.ask<Progress>(`/v1/replays/${begun.id}`);
+  }
+  const line = `${now.id}  ${now.status}  ${now.replayed} of ${now.matched}`;
+  console.log(options.json === true ? JSON.stringify(now) : line);
+  return now.status === "completed" ? EXIT.good : EXIT.failed;
+}
+
+function bodyOf({ status, endpoint, consumer, types, since, until, ...options }: ReplayOptions): string {
+  const rate = options.rate === undefined ? undefined : Number(options.rate);
+  if (Number.isNaN(rate)) throw new UsageError("--rate must be a number of deliveries a second");
+  return JSON.stringify({
+    status: listOf(status),
+    endpoint_id: endpoint,
+    consumer_id: consumer,
+    event_types: listOf(types),
+    since,
+    until,
+    missing: options.missing,
+    rate_per_second: rate,
+    dry_run: options.dryRun,
+  });
+}
+
+/** Words that stand apart, or with commas between them. */
+function listOf(given: readonly string[] | undefined): string[] | undefined {
+  return given?.flatMap((text) => text.split(",")).map((text) => text.trim());
+}

@@ -1,0 +1,78 @@
+import { type Api, type Ask, Refused, Unreachable } from "./api.ts";
+
+const AGAIN_MS = { first: 200, max: 5000 } as const;
+/** What passes by itself: a service or a proxy in front of it that starts, is full, or asks for a break. */
+const PASSING = new Set([429, 500, 502, 503, 504]);
+
+export interface SteadyParts {
+  signal: AbortSignal;
+  /** How long an answer may take: a network that is cut tells nobody. */
+  answerMsMax: number;
+  /** Called once as the service is not reached, with the reason, and once as it is again: null. */
+  onWeather: (problem: string | null) => void;
+}
+
+/** The public API for a command that runs on through restarts of the service and cuts of the network. */
+export class SteadyApi {
+  readonly #api: Api;
+  readonly #parts: SteadyParts;
+  #isLost = false;
+
+  constructor(api: Api, parts: SteadyParts) {
+    this.#api = api;
+    this.#parts = parts;
+  }
+
+  /** True while the service is not reached. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /**
+   * What a path answers, however long it takes until the service is there; null once the signal came. Throws
+   * Refused for what does not pass by itself.
+   */
+  async ask<T>(path: string | (() => string), bearer?: string): Promise<T | null> {
+    const { signal, answerMsMax } = this.#parts;
+    for (let again: number = AGAIN_MS.first; !signal.aborted; again = Math.min(2 * again, AGAIN_MS.max)) {
+      const late = AbortSignal.any([signal, AbortSignal.timeout(answerMsMax)]);
+      const ask: Ask = { signal: late, ...(bearer !== undefined && { bearer }) };
+      try {
+        const answer = await this.#api.ask<T>(typeof path === "string" ? path : path(), ask);
+        this.#tell(null);
+        return answer;
+      } catch (error) {
+        if (signal.aborted) break;
+        await rest(this.#waitMs(error, again), signal);
+      }
+    }
+    return null;
+  }
+
+  /** How long to wait before the same is asked again. Throws what does not pass by itself. */
+  #waitMs(error: unknown, ms: number): number {
+    const isPassing = error instanceof Unreachable || (error instanceof Refused && PASSING.has(error.status));
+    if (!isPassing) throw error;
+    this.#tell(error.message);
+    const asked = error instanceof Refused ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
+    return Math.max(ms, Math.min(asked, 60_000));
+  }
+
+  #tell(problem: string | null): void {
+    if (this.#isLost === (problem !== null)) return;
+    this.#isLost = problem !== null;
+    this.#parts.onWeather(problem);
+  }
+}
+
+/** Waits, or until the signal. */
+export async function rest(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  const wake = () => resolve();
+  signal.addEventListener("abort", wake, { once: true });
+  if (signal.aborted) resolve();
+  await promise;
+  clearTimeout(timer);
+  signal.removeEventListener("abort", wake);
+}
