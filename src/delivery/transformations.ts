@@ -3,9 +3,9 @@ import type { Json } from "../core/json/value.ts";
 import { limit } from "../core/limits.ts";
 import type { Endpoint } from "../core/model.ts";
 import { RecentByObject } from "../core/structures/recent-by-object.ts";
-import type { Pieces, Turns } from "../core/structures/turn-queue.ts";
+import { atOnce, type Pieces, type Turns } from "../core/structures/turn-queue.ts";
 import {
-  compileTransformations,
+  compileInPieces,
   type Transformation,
   type Transformed,
   writeTransformed,
@@ -26,15 +26,21 @@ export const compiledTransformations = new RecentByObject<Endpoint, Transformati
 export function transformationOf(endpoint: Endpoint): Transformation | null {
   const { transformations } = endpoint;
   if (transformations === null) return null;
-  return compiledFor(endpoint, transformations);
+  return atOnce(compiledFor(endpoint, transformations));
 }
 
-function compiledFor(endpoint: Endpoint, transformations: unknown): Transformation {
-  return compiledTransformations.getOrMake(endpoint, () => compile(transformations));
+/** The heaviest take some 10 ms to compile, and those of very many endpoints are not kept. */
+function* compiledFor(endpoint: Endpoint, transformations: unknown): Pieces<Transformation> {
+  const kept = compiledTransformations.get(endpoint);
+  const transformation = kept ?? (yield* compile(transformations));
+  // The newest from now on.
+  compiledTransformations.set(endpoint, transformation);
+  if (kept === undefined) yield 0;
+  return transformation;
 }
 
-function compile(list: unknown): Transformation {
-  const result = compileTransformations(list, limit("transformedBytesMax"));
+function* compile(list: unknown): Pieces<Transformation> {
+  const result = yield* compileInPieces(list, limit("transformedBytesMax"));
   if (!result.ok) throw new Error("an endpoint has transformations that were refused");
   return result.transformation;
 }
@@ -57,10 +63,7 @@ export function reshape(
 }
 
 function* shape(endpoint: Endpoint, transformations: unknown, body: Uint8Array): Pieces<Shaped> {
-  const isCompiled = compiledTransformations.has(endpoint);
-  const transformation = compiledFor(endpoint, transformations);
-  // A compile may take as long as to parse a large body.
-  if (!isCompiled) yield;
+  const transformation = yield* compiledFor(endpoint, transformations);
   const text = decoder.decode(body);
   const envelope = JSON.parse(text) as Json;
   yield;

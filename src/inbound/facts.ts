@@ -118,7 +118,7 @@ export function header(name: string): Extractor {
 /** A header where the proof of this request covers it; else it is as if it were not there. */
 export function signedHeader(name: string): Extractor {
   const key = name.toLowerCase();
-  return derived(`header ${name}`, ({ signedHeaders }) => signedHeaders[key] || null);
+  return derived(`header ${name}`, ({ signedHeaders }) => signedHeaders.get(key) || null);
 }
 
 function unsignedOf(extractors: readonly Extractor[]): readonly string[] {

@@ -21,7 +21,7 @@ import type {
 import { masked } from "./mask.ts";
 import type { Handshake, ProviderRow } from "./row.ts";
 import { hmacScheme } from "./schemes/hmac.ts";
-import { type Arrival, faultOfTime, type Verdict } from "./schemes/scheme.ts";
+import { type Arrival, faultOfTime, type SignedHeaders, type Verdict } from "./schemes/scheme.ts";
 import { isSecretInQuery } from "./schemes/token.ts";
 import { UNSTATED_WINDOW } from "./window.ts";
 
@@ -104,9 +104,11 @@ function reasonOf(reason: RefusalReason, arrival: Arrival): RefusalReason {
   return isSecretInQuery(arrival) ? "token_in_query" : reason;
 }
 
+const NO_HEADERS: SignedHeaders = new Map();
+
 async function factsOf(arrival: Arrival, verdict: Genuine): Promise<Facts> {
   const body = verdict.body ?? (await readBody(arrival.request));
-  const { claims = {}, signedHeaders = {}, reading } = verdict;
+  const { claims = {}, signedHeaders = NO_HEADERS, reading } = verdict;
   return { arrival, body, claims, signedHeaders, reading };
 }
 

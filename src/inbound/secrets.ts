@@ -25,6 +25,13 @@ export const textSecret: SecretForm = {
   decode: (secret) => (secret === "" ? null : secret),
 };
 
+/** The text stands in a header: visible ASCII, with spaces within. Others no request could bring. */
+export const headerSecret: SecretForm = {
+  help: "Paste it exactly as it is shown: visible ASCII characters, no space at either end.",
+  example: textSecret.example,
+  decode: (secret) => (/^[!-~](?:[ -~]*[!-~])?$/.test(secret) ? secret : null),
+};
+
 export const hexSecret: SecretForm = {
   help: "Hexadecimal digits, as shown.",
   example: "31b1f19d902c9fc26925851bc57ae634d207605beb94b53177dc0f2d30bc461f",
@@ -70,6 +77,8 @@ export const basicSecret: SecretForm = {
 /** The texts of this file in German, by their English, for the portal (src/platform/field-texts.ts). */
 export const german = {
   "Paste it exactly as it is shown.": "Fügen Sie es genau so ein, wie es gezeigt wird.",
+  "Paste it exactly as it is shown: visible ASCII characters, no space at either end.":
+    "Fügen Sie es genau so ein, wie es gezeigt wird: sichtbare ASCII-Zeichen, kein Leerzeichen am Anfang oder Ende.",
   "Paste it with its prefix whsec_ where it has one.": "Mit dem Präfix whsec_ einfügen, wenn es eines hat.",
   "Hexadecimal digits, as shown.": "Hexadezimale Ziffern, wie gezeigt.",
   "Base64 text, as shown.": "Base64-Text, wie gezeigt.",

@@ -61,7 +61,11 @@ export function busyMs(): number {
 }
 
 /** The turns of this process's event loop. */
-export const turnParts: TurnParts = { schedule: setImmediate, beginShare: () => new BusyShare(SHARE_MS) };
+export const turnParts: TurnParts = {
+  schedule: setImmediate,
+  beginShare: () => new BusyShare(SHARE_MS),
+  monotonic: () => performance.now(),
+};
 
 /** Begins the share that requests without a body have of this turn. */
 export function beginArrivals(): Share {

@@ -202,3 +202,44 @@ export async function manyVersions(target: Target): Promise<() => Promise<Tally>
   };
   return () => atOnce(4000, change, 4);
 }
+
+/** Small events to 60 endpoints whose transformations take more room, compiled, than is kept. */
+export async function reshapedPastCache(target: Target): Promise<() => Promise<Tally>> {
+  const receiver = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+  const omit = { op: "omit", paths: Array.from({ length: 230 }, () => "xyz.z") };
+  const transformations = Array.from({ length: 32 }, () => omit);
+  await makeEndpoints(target, 60, { url: `http://127.0.0.1:${receiver.port}/`, transformations });
+  return () => atOnce(60, () => publish(target, {}), 4);
+}
+
+/** Small events of 60 types whose schemas take more room, compiled, than is kept. */
+export async function schemasPastCache(target: Target): Promise<() => Promise<Tally>> {
+  const schema = { allOf: Array.from({ length: 2900 }, () => ({ not: {} })) };
+  for (let at = 0; at < 60; at++) {
+    const reply = await call(target, "POST", "/v1/event-types", { name: `bench.heavy${at}`, schema });
+    if (reply.status !== 201) throw new Error(`no event type: ${reply.status} ${await reply.text()}`);
+  }
+  let next = 0;
+  return () => atOnce(400, () => publish(target, {}, { type: `bench.heavy${next++ % 60}` }), 16);
+}
+
+/** Exports that search, of as many callers as have ten each. */
+export async function searchingExports(target: Target): Promise<() => Promise<Tally>> {
+  await makeEndpoints(target, 1, { url: "http://127.0.0.1:9/" });
+  const events = Array.from({ length: 500 }, () => ({
+    type: "bench.heavy",
+    data: { text: "x".repeat(100) },
+  }));
+  for (let at = 0; at < 20; at++) await call(target, "POST", "/v1/events/batch", { events });
+  const keys: string[] = [];
+  for (let at = 0; at < 40; at++) {
+    const reply = await call(target, "POST", "/v1/api-keys", { name: `exports ${at}`, scopes: ["read"] });
+    keys.push(((await reply.json()) as { key: string }).key);
+  }
+  let next = 0;
+  const search = () => {
+    const key = keys[next++ % keys.length] ?? "";
+    return call({ ...target, key }, "GET", "/v1/deliveries?format=ndjson&q=nothing");
+  };
+  return () => atOnce(400, search, 400);
+}

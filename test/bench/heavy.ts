@@ -18,6 +18,9 @@ import {
   heldLogos,
   longHeads,
   manyVersions,
+  reshapedPastCache,
+  schemasPastCache,
+  searchingExports,
   signedBodies,
   strangersMegabytes,
 } from "./heavy-callers.ts";
@@ -64,6 +67,9 @@ export const HEAVY_FLOODS: readonly HeavyFlood[] = [
   { name: "long heads", peakMiBMax: 300, seconds: 15, prepare: longHeads },
   { name: "filtered lists", peakMiBMax: 350, seconds: 20, prepare: filteredLists },
   { name: "many versions", peakMiBMax: 300, seconds: 30, prepare: manyVersions },
+  { name: "reshaped, past cache", peakMiBMax: 450, seconds: 20, prepare: reshapedPastCache },
+  { name: "schemas, past cache", peakMiBMax: 650, seconds: 20, prepare: schemasPastCache },
+  { name: "searching exports", peakMiBMax: 500, seconds: 20, prepare: searchingExports },
   { name: "fresh types", peakMiBMax: 400, seconds: 15, prepare: freshTypes },
 ];
 

@@ -40,6 +40,18 @@ test.each([
   expect(await parsedAtOnce(Array<typeof shape>(20).fill(shape), bytes)).toBe(1);
 });
 
+test("heavy ones are compiled operation by operation, others going first in between", async () => {
+  let turns = 0;
+  const parts = { schedule: (next: () => void) => void (turns++, setImmediate(next)) };
+  const queue = new TurnQueue({ ...parts, beginShare: () => ({ isOver: true }) });
+  const load = { body: new TextEncoder().encode("{}") } as Load;
+  const endpoint = endpointWith(heavy());
+  await reshape({ turnsOf: () => queue }, endpoint, load);
+  const first = turns;
+  await reshape({ turnsOf: () => queue }, endpoint, load);
+  expect(first - (turns - first)).toBeGreaterThanOrEqual(heavy().length);
+});
+
 test("are compiled in a turn that has time for it", async () => {
   const turns = new TurnQueue({ schedule: setImmediate, beginShare: () => ({ isOver: true }) });
   const endpoint = endpointWith(heavy());

@@ -25,7 +25,7 @@ async function read(
   const found = extractor.read({
     arrival,
     body: await readBody(request),
-    signedHeaders: {},
+    signedHeaders: new Map(),
     claims: { jti: "j-1" },
   });
   return found?.value ?? null;

@@ -76,6 +76,14 @@ describe("handshakes", () => {
     ).toBe(true);
   });
 
+  test("of Notion: once its secret is taken away, the token is not shown any more", async () => {
+    const source = await createSource(app, "notion");
+    await knock(app, source.ingest_path, '{"verification_token":"secret_tMrlL1qK5vuQAh1b6cZG"}');
+    await app.live.patch(`/v1/sources/${source.id}`, { signing_secret: null });
+    const { pending_verification_token: token, status } = await readSource(app, source);
+    expect([token, status]).toEqual([null, "awaiting_secret"]);
+  });
+
   test("of Azure Event Grid's CloudEvents: OPTIONS allows the sender, and nobody else has it", async () => {
     const azure = await createSource(app, "azure_event_grid", { credentials: { header_name: "x-ours" } });
     const headers = { "webhook-request-origin": "eventgrid.azure.net", "webhook-request-rate": "120" };

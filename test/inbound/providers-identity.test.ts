@@ -30,9 +30,7 @@ async function identityOf(
   const request = requestOf({ body: text, headers: { "content-type": contentType, ...headers } });
   const material = { secrets: [], credentials: {}, config };
   const arrival = { request, material, nowMs: NOW_MS, keys: keysOf(null) };
-  const signedHeaders = Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
-  );
+  const signedHeaders = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
   const facts = { arrival, body: await readBody(request), claims: {}, signedHeaders };
   const found = rowOf(key).deliveryId.read(facts);
   return found?.origin ? identityFrom(found.origin, found.value) : (found?.value ?? null);

@@ -48,7 +48,7 @@ async function factsOf(key: string): Promise<Facts | null> {
   const { credentials = {}, config = {} } = proof;
   const large = withBody(request, text);
   return {
-    signedHeaders: headersOf(request),
+    signedHeaders: new Map(Object.entries(headersOf(request))),
     arrival: {
       request: large,
       material: materialOf([], { credentials, config }),

@@ -26,6 +26,7 @@ describe("service", () => {
       { "x-service-token": TOKEN },
       { authorization: `Bearer ${TOKEN}` },
       { authorization: `bearer ${TOKEN}` },
+      { authorization: `Bearer   ${TOKEN}` },
       { authorization: `Bearer ${TOKEN}`, "x-service-token": "wrong" },
     ]) {
       expect((await service(jsonRequest("{}", headers))).kind).toBe("event");
@@ -248,6 +249,26 @@ describe("hmac signatures", () => {
     expect(await sent(named, "{id}.{body}", 'out.{"id":"in"}')).toBe("out");
     expect(await sent(named, "{body}", "{}", "{}")).toBe("header:out");
   });
+
+  test.each(["constructor", "__proto__", "toString"])(
+    "of hmac a header called %s is one like any other",
+    async (name) => {
+      const config = {
+        header: "x-mac",
+        algorithm: "sha256",
+        encoding: "hex",
+        id_header: name,
+        type_header: name,
+      };
+      const read = async (headers: Record<string, string>) => {
+        const request = jsonRequest("{}", { "x-mac": hexMac("s", "{}"), ...headers });
+        return receive("hmac", request, materialOf(["s"], { config }));
+      };
+      expect((await read({})).kind).toBe("event");
+      const named = Object.fromEntries([[name, "a.b"]]);
+      expect(await read(named)).toMatchObject({ kind: "event", deliveryId: "header:a.b" });
+    },
+  );
 });
 
 test("config.tolerance_seconds narrows the window and never widens it", async () => {

@@ -83,7 +83,7 @@ function readNotification(xml: string) {
     keys: keysOf(null),
   };
   const read = { kind: "form", value, text: "{}", data: "{}" } as const;
-  const facts = { arrival, body: read, claims: {}, signedHeaders: {} };
+  const facts = { arrival, body: read, claims: {}, signedHeaders: new Map<string, string>() };
   return [BRAINTREE.eventType, BRAINTREE.deliveryId].map((each) => each.read(facts)?.value ?? null);
 }
 

@@ -65,6 +65,10 @@ const REF_ALONE: readonly KeywordCompiler[] = [logic.compileRef];
 const NODE_BYTES = 1300;
 const STATE_BYTES = 125;
 
+function newNode(pointer: string, resource: Resource): SchemaNode {
+  return { pointer, checks: [], resource, collects: false, inPlace: [] };
+}
+
 /** Compiles one document: its schemas to nodes, then its references to the nodes that they mean. */
 export class SchemaCompiler implements SchemaHost {
   readonly faults: Fault[] = [];
@@ -73,6 +77,9 @@ export class SchemaCompiler implements SchemaHost {
   /** By the object itself: a pointer may hold a long name, which would be written out for each node below. */
   readonly #ofObject = new Map<JsonObject, SchemaNode>();
   readonly #references: ReferenceTable;
+  /** One for every `true` and `{}`, and one for every `false`: a document may have very many. */
+  readonly #anything: SchemaNode;
+  readonly #nothing: SchemaNode;
   readonly #pending: { from: SchemaNode; keyword: string; uri: string; reference: Reference }[] = [];
 
   constructor(
@@ -80,6 +87,9 @@ export class SchemaCompiler implements SchemaHost {
     readonly dialect: Dialect,
   ) {
     this.#references = new ReferenceTable(document);
+    this.#anything = newNode("", this.#references.document);
+    this.#nothing = newNode("", this.#references.document);
+    this.#nothing.checks.push((_value, run) => run.fail(() => "Nothing is allowed here."));
   }
 
   /** What all that was compiled takes in memory, about. */
@@ -106,14 +116,17 @@ export class SchemaCompiler implements SchemaHost {
   }
 
   compile(source: Json, pointer: string, resource: Resource): SchemaNode {
+    if (source === true || (isObject(source) && Object.keys(source).length === 0)) return this.#anything;
+    if (source === false) return this.#nothing;
     const known = this.#knownNode(source);
     if (known !== undefined) return known;
-    const node: SchemaNode = { pointer, checks: [], resource, collects: false, inPlace: [] };
+    const node = newNode(pointer, resource);
     this.#nodes.push(node);
-    if (isObject(source)) this.#ofObject.set(source, node);
-    if (source === false) node.checks.push((_value, run) => run.fail(() => "Nothing is allowed here."));
-    else if (isObject(source)) this.#compileObject(source, node);
-    else if (source !== true) this.#refuse(pointer, "A schema is an object, true or false.");
+    if (!isObject(source)) this.#refuse(pointer, "A schema is an object, true or false.");
+    else {
+      this.#ofObject.set(source, node);
+      this.#compileObject(source, node);
+    }
     return node;
   }
 
@@ -122,7 +135,6 @@ export class SchemaCompiler implements SchemaHost {
   }
 
   #compileObject(source: JsonObject, node: SchemaNode): void {
-    if (Object.keys(source).length === 0) return;
     const part = new SchemaPart(this, source, node);
     const isRefAlone = this.dialect === "draft-07" && part.get("$ref") !== undefined;
     if (!isRefAlone) this.#references.identify(part);

@@ -1,4 +1,5 @@
 import { limit } from "../limits.ts";
+import { RecentMap } from "./recent-map.ts";
 
 /** What a work may take of a turn of the loop; once it is over, the rest goes into the next turn. */
 export interface Share {
@@ -10,6 +11,8 @@ export interface TurnParts {
   schedule(next: () => void): void;
   /** Begins the share that a work has of this turn of the loop. */
   beginShare(): Share;
+  /** Milliseconds of a clock that never goes back. Without it accounts take turns by their pieces alone. */
+  monotonic?: () => number;
 }
 
 /**
@@ -80,6 +83,9 @@ export interface Turns {
   inPool<Made>(work: () => Promise<Made>): Promise<Made>;
 }
 
+/** Outermost lines that are passed over at one time: it shall cost the same however many there are. */
+const PASSED_MAX = 100;
+
 /**
  * Waiters, by names from the outermost to their own: waiters of one name are in a line, and the lines take
  * turns.
@@ -107,6 +113,17 @@ export class Lines {
     line.push(inner, resume);
   }
 
+  /** Passes over outermost lines as long as `owes` says so of their names; false where none is left. */
+  pass(owes: (name: string) => boolean): boolean {
+    for (let left = Math.min(this.#order.length, PASSED_MAX); left > 0; left--) {
+      const [next = ""] = this.#order;
+      if (!owes(next)) return true;
+      this.#order.shift();
+      this.#order.push(next);
+    }
+    return false;
+  }
+
   shift(): (() => void) | undefined {
     const name = this.#order.shift();
     if (name === undefined) return this.#first.shift();
@@ -117,6 +134,15 @@ export class Lines {
     return first;
   }
 }
+
+/**
+ * What an account pays, in milliseconds, of what its last pieces took, each time that it is passed over. A
+ * shorter piece is free.
+ */
+const PAYMENT_MS = 0.25;
+/** A collection of garbage in the middle of a piece is not to be paid for whole. */
+const OWED_MS_MAX = 50;
+const DEBTORS_MAX = 1000;
 
 /** Whose work it is, and the signal that they have left. */
 interface Owner {
@@ -132,7 +158,9 @@ const OURSELVES: Owner = { names: [""], signal: null };
  * however many requests are at it. What has not got its turn waits: the pieces of one caller in the order in
  * which they came, the callers of an account take turns, and so do the accounts: forty searches of one, with
  * forty keys and links, cost the others no more than one. A heavy piece waits for a turn of its own, and
- * where both wait, every second turn is such a one.
+ * where both wait, every second turn is such a one. Accounts take turns by time: whoever has had a piece of
+ * 12 ms is passed over 48 times, where others wait. By pieces alone a list of a hundred small ones would take
+ * as long as a hundred of theirs.
  * A waiter awaits the promise itself, so that its piece is done, and counted, before the next one's.
  */
 export class TurnQueue implements Turns {
@@ -151,6 +179,8 @@ export class TurnQueue implements Turns {
   #isRunning = false;
   /** Whether the latest turn was that of a heavy piece. */
   #isOwnTurn = false;
+  /** What accounts have had above one piece that is free, in milliseconds, and not paid for yet. */
+  readonly #owed = new RecentMap<string, number>(DEBTORS_MAX);
   /** Of this turn; null where nobody has asked yet. */
   #share: Share | null = null;
 
@@ -183,8 +213,9 @@ export class TurnQueue implements Turns {
   }
 
   inPieces<Made>(bytes: number, begin: () => Pieces<Made>, owner = OURSELVES): Made | Promise<Made> {
-    if (isHeavy(bytes) || this.isOver) return this.#oneByOne(bytes, begin(), owner);
+    if (isHeavy(bytes) || this.isOver || this.#mustPay(owner)) return this.#oneByOne(bytes, begin(), owner);
     const pieces = begin();
+    if (this.#isRunning) this.#meter(owner.names[0]);
     for (;;) {
       const { done, value } = pieces.next();
       if (done) return value;
@@ -242,7 +273,12 @@ export class TurnQueue implements Turns {
 
   #join(lines: Lines, { names, signal }: Owner): Promise<void> {
     return new Promise((resolve, reject) => {
-      lines.push(names, () => (signal?.aborted ? reject(signal.reason) : resolve()));
+      lines.push(names, () => {
+        if (signal?.aborted) reject(signal.reason as Error);
+        else resolve();
+        // Not before: the piece works as the microtask that has just been made.
+        this.#meter(names[0]);
+      });
       if (!this.#isRunning) this.#schedule();
     });
   }
@@ -261,7 +297,11 @@ export class TurnQueue implements Turns {
     this.parts.schedule(() => {
       this.#begin();
       this.#isOwnTurn = !this.#heavy.isEmpty && (this.#light.isEmpty || !this.#isOwnTurn);
-      if (!this.#isOwnTurn) return this.#resume();
+      if (!this.#isOwnTurn) {
+        this.#light.pass(this.#pays);
+        return this.#resume();
+      }
+      this.#heavy.pass(this.#pays);
       this.#heavy.shift()?.();
       this.#goOn();
     });
@@ -269,13 +309,13 @@ export class TurnQueue implements Turns {
 
   /**
    * One after the other: what is resumed works as a microtask, and then it is seen whether there is time for
-   * one more.
+   * one more. Whoever owes time waits for another turn: the others come back to the line in a moment.
    */
   #resume(): void {
     this.#light.shift()?.();
     queueMicrotask(() => {
-      if (this.#light.isEmpty || this.isOver) this.#goOn();
-      else this.#resume();
+      if (!this.isOver && this.#light.pass(this.#pays)) this.#resume();
+      else this.#goOn();
     });
   }
 
@@ -283,6 +323,31 @@ export class TurnQueue implements Turns {
   #goOn(): void {
     if (!this.#light.isEmpty || !this.#heavy.isEmpty) this.#schedule();
     else this.#isRunning = false;
+  }
+
+  /** True for an account that owes time: being passed over is how it pays. */
+  readonly #pays = (account: string): boolean => {
+    const left = (this.#owed.get(account) ?? 0) - PAYMENT_MS;
+    if (left > 0) this.#owed.set(account, left);
+    else return this.#owed.delete(account);
+    return true;
+  };
+
+  /** True for an account that owes time where others wait. */
+  #mustPay({ names }: Owner): boolean {
+    return !this.#light.isEmpty && this.#owed.has(names[0]);
+  }
+
+  /** Notes how long the piece takes that works now, before the next microtask. */
+  #meter(account: string): void {
+    const { monotonic } = this.parts;
+    if (monotonic === undefined) return;
+    const beganAt = monotonic();
+    queueMicrotask(() => {
+      const ms = monotonic() - beganAt;
+      if (ms <= PAYMENT_MS) return;
+      this.#owed.set(account, Math.min((this.#owed.get(account) ?? 0) + ms, OWED_MS_MAX));
+    });
   }
 }
 

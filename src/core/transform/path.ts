@@ -25,13 +25,14 @@ export function parsePath(source: unknown, wildcards: boolean): ParsedPath {
   if (typeof source !== "string") return refuse("A path is a string like data.customer.id.");
   if (LONE_BACKSLASH.test(source))
     return refuse("A backslash stands only before a dot: \\. is a dot in a name.");
-  const names = source.split(DOT_BETWEEN_NAMES, PATH_NAMES_MAX + 1);
+  const hasEscapes = source.includes("\\");
+  const names = source.split(hasEscapes ? DOT_BETWEEN_NAMES : ".", PATH_NAMES_MAX + 1);
   if (names.length > PATH_NAMES_MAX) return refuse(`A path has at most ${PATH_NAMES_MAX} names.`);
   for (const name of names) {
     if (name === "") return refuse("A path has no empty names.");
     if (name.includes(EVERY) && !(wildcards && name === EVERY)) return refuse(starFault(wildcards));
   }
-  return { ok: true, path: names.map((name) => name.replaceAll("\\.", ".")) };
+  return { ok: true, path: hasEscapes ? names.map((name) => name.replaceAll("\\.", ".")) : names };
 }
 
 function starFault(wildcards: boolean): string {

@@ -9,17 +9,29 @@ type Trees = readonly PathTree[];
 export interface PathTree {
   /** True where a path ends: the whole value is meant. */
   whole: boolean;
-  named: Map<string, Trees>;
+  named: ReadonlyMap<string, Trees>;
   /** Those of `named` that an array's element may have. */
-  indexed: Map<number, Trees>;
+  indexed: ReadonlyMap<number, Trees>;
   /** What follows a `*`. */
   every: Trees;
 }
 
 const NO_TREES: Trees = [];
+/** Most trees are leaves. */
+const NO_NAMES: ReadonlyMap<string, Trees> = new Map();
+const NO_INDEXES: ReadonlyMap<number, Trees> = new Map();
 
 function emptyTree(): PathTree {
-  return { whole: false, named: new Map(), indexed: new Map(), every: NO_TREES };
+  return { whole: false, named: NO_NAMES, indexed: NO_INDEXES, every: NO_TREES };
+}
+
+/** The map with one more; `none` stays as it is. */
+function withBelow<Key>(
+  map: ReadonlyMap<Key, Trees>,
+  none: ReadonlyMap<Key, Trees>,
+  entry: [Key, Trees],
+): ReadonlyMap<Key, Trees> {
+  return map === none ? new Map([entry]) : (map as Map<Key, Trees>).set(...entry);
 }
 
 /** Merges the paths of a `pick` or an `omit`. */
@@ -39,8 +51,8 @@ function branch(tree: PathTree, name: string): PathTree {
   const next = emptyTree();
   const below = [next];
   if (name === EVERY) tree.every = below;
-  else tree.named.set(name, below);
-  if (INDEX.test(name)) tree.indexed.set(Number(name), below);
+  else tree.named = withBelow(tree.named, NO_NAMES, [name, below]);
+  if (INDEX.test(name)) tree.indexed = withBelow(tree.indexed, NO_INDEXES, [Number(name), below]);
   return next;
 }
 

@@ -4,7 +4,7 @@ import { childPointer, isObject, type Json } from "../json/value.ts";
 import { findOutOfRange } from "../json/range.ts";
 import { countOf, weightOf } from "../json/weight.ts";
 import { limit } from "../limits.ts";
-import type { Pieces } from "../structures/turn-queue.ts";
+import { atOnce, type Pieces } from "../structures/turn-queue.ts";
 import { OPERATIONS, type Step, type Transformed } from "./operations.ts";
 
 export type { Transformed } from "./operations.ts";
@@ -28,14 +28,20 @@ const OPERATIONS_MAX = limit("transformationsMax");
 const RESULT_BYTES_MAX = limit("transformedBytesMax");
 const STEPS_MAX = limit("transformationStepsMax");
 
+type Compiled = { ok: true; transformation: Transformation } | { ok: false; faults: Fault[] };
+
 /**
  * Compiles an endpoint's list of operations. Refused with every fault found, each with its pointer relative
- * to the list. One that is stored may be larger: an earlier version took it.
+ * to the list.
  */
-export function compileTransformations(
-  source: unknown,
-  bytesMax = limit("transformationsBytesMax"),
-): { ok: true; transformation: Transformation } | { ok: false; faults: Fault[] } {
+export function compileTransformations(source: unknown): Compiled {
+  return atOnce(compileInPieces(source, limit("transformationsBytesMax")));
+}
+
+/**
+ * The same, with a pause before each operation. One that is stored may be larger: an earlier version took it.
+ */
+export function* compileInPieces(source: unknown, bytesMax: number): Pieces<Compiled> {
   const bounds = { bytesMax, depthMax: limit("jsonDepthMax"), nodesMax: bytesMax };
   const bounded = readBounded(source, "A list of transformations", bounds);
   if (!bounded.ok) return { ok: false, faults: [bounded.fault] };
@@ -43,12 +49,16 @@ export function compileTransformations(
   if (bounded.json.length > OPERATIONS_MAX)
     return refuse(`There are at most ${OPERATIONS_MAX} transformations.`);
   const faults: Fault[] = [];
-  const steps = bounded.json.map((operation, index) => compileOperation(operation, `/${index}`, faults));
+  const steps: Step[] = [];
+  for (const [index, operation] of bounded.json.entries()) {
+    yield 0;
+    steps.push(compileOperation(operation, `/${index}`, faults));
+  }
   if (faults.length > 0) return { ok: false, faults };
   return { ok: true, transformation: transformationOf(steps, compiledWeight(bounded.json)) };
 }
 
-function refuse(detail: string): { ok: false; faults: Fault[] } {
+function refuse(detail: string): Compiled {
   return { ok: false, faults: [{ pointer: "", detail }] };
 }
 
@@ -89,13 +99,7 @@ function compiledWeight(list: Json): number {
 function transformationOf(steps: readonly Step[], weight: number): Transformation {
   return {
     weight,
-    apply(body) {
-      const parts = applySteps(steps, body);
-      for (;;) {
-        const { done, value } = parts.next();
-        if (done) return value;
-      }
-    },
+    apply: (body) => atOnce(applySteps(steps, body)),
     parts: (body) => applySteps(steps, body),
   };
 }

@@ -100,12 +100,14 @@ function listDeliveries(services: Needs<"ids" | "endpoints" | "deliveryList" | "
       const { caller, query, turns } = context;
       const filter = readDeliveryFilter(services, caller, query);
       if (query.format === "ndjson") {
+        // Whoever finds the line full is told by a status; the pages take permits of their own.
         if (query.q !== undefined) await context.beginWork();
         return exports.begin(caller, {
           filter,
           before: readCursor(services, "msg", query.cursor),
           countMax: query.limit ?? Number.POSITIVE_INFINITY,
           turns,
+          beginPiece: () => context.beginPiece(),
           requireCaller: () => context.requireCaller(),
         });
       }

@@ -2,6 +2,7 @@ import type { Caller } from "../../core/caller.ts";
 import { limit } from "../../core/limits.ts";
 import type { Turns } from "../../core/structures/turn-queue.ts";
 import type { DeliveryFilter } from "../../store/log/delivery-list.ts";
+import type { PageAsk } from "../../store/page.ts";
 import { deliveryOf } from "./shape.ts";
 import type { Bytes } from "../framework/request-body.ts";
 import { AtOnce } from "../shared/at-once.ts";
@@ -16,6 +17,8 @@ export interface Export {
   before: number;
   countMax: number;
   turns: Turns;
+  /** Takes the permit of a long work; answers what gives it back. */
+  beginPiece(): Promise<() => void>;
   /** Throws where the caller may not read any more. */
   requireCaller(): void;
 }
@@ -60,17 +63,27 @@ class ExportPages implements AnswerPieces {
 
   /** The lines of the next page that has any; empty at the end. */
   async #read(): Promise<string> {
-    const { filter, turns } = this.asked;
+    const { turns } = this.asked;
     let text = "";
     while (text === "" && this.#position !== null && this.#left > 0) {
       this.asked.requireCaller();
       const count = Math.min(limit("listLimitMax"), this.#left);
-      const page = await this.services.deliveryList.page(filter, { before: this.#position, count, turns });
-      for (const row of page.rows)
-        text += `${JSON.stringify(deliveryOf(this.services, row, row.eventType))}\n`;
-      this.#left -= page.rows.length;
-      this.#position = page.next;
+      text = await this.#readPage({ before: this.#position, count, turns });
     }
     return text;
+  }
+
+  /** Where it looks at much it has the permit of a long work, and none while its reader takes the page. */
+  async #readPage(ask: Omit<PageAsk, "begin">): Promise<string> {
+    let end = () => {};
+    const begin = async () => void (end = await this.asked.beginPiece());
+    try {
+      const { rows, next } = await this.services.deliveryList.page(this.asked.filter, { ...ask, begin });
+      this.#left -= rows.length;
+      this.#position = next;
+      return rows.map((row) => `${JSON.stringify(deliveryOf(this.services, row, row.eventType))}\n`).join("");
+    } finally {
+      end();
+    }
   }
 }

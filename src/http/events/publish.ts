@@ -96,7 +96,7 @@ function answerOne(services: Needs<"ids">, [accepted]: readonly Accepted[]): Ans
   return {
     status: duplicate ? 200 : 202,
     json: publishedOf(services, event, duplicate),
-    isRepeat: duplicate,
+    repeated: duplicate ? 1 : 0,
   };
 }
 
@@ -162,6 +162,6 @@ function answerAll(services: Needs<"ids">, accepted: readonly Accepted[]): Answe
   return {
     status: 202,
     json: { data: accepted.map(({ event, duplicate }) => publishedOf(services, event, duplicate)) },
-    isRepeat: accepted.every(({ duplicate }) => duplicate),
+    repeated: accepted.filter(({ duplicate }) => duplicate).length / accepted.length,
   };
 }

@@ -70,9 +70,11 @@ export class KeyedRequest {
   saveChange(answer: Answer, isPublish: boolean): void {
     if (!isSuccess(answer)) return;
     const kept = this.keptOf(answer);
+    const repeated = answer.repeated ?? 0;
+    const size = isPublish ? Math.ceil(repeated * kept.body.length) : kept.body.length;
     // A transaction may run again after a rollback.
-    this.hasRoom ||= (isPublish && !answer.isRepeat) || this.takeRoom(kept.body.length);
-    if (!this.hasRoom && answer.isRepeat) return;
+    this.hasRoom ||= size === 0 || this.takeRoom(size);
+    if (!this.hasRoom && repeated === 1) return;
     if (!this.hasRoom) throw noRoom();
     this.parts.keptAnswers.save(this.owner, this.key, kept);
     this.isSaved = true;

@@ -1,6 +1,5 @@
 import { accountOf, type Caller, memberOf } from "../../core/caller.ts";
 import {
-  COMMON_HEADERS,
   type Fault,
   INTERNAL,
   invalidAll,
@@ -12,6 +11,7 @@ import {
 import { limit } from "../../core/limits.ts";
 import { isHeavy, type Turns } from "../../core/structures/turn-queue.ts";
 import { admit } from "./access.ts";
+import { type AnswerHeaders, setAll } from "./answer-headers.ts";
 import type { Arrivals } from "./arrivals.ts";
 import { auditEntry } from "./audit-entry.ts";
 import type { CallerRoom } from "./caller-room.ts";
@@ -42,25 +42,6 @@ const REFUSED = 401;
  * nginx's code for a client that went away: it stands in the log only, as nobody is there to read an answer.
  */
 const CLIENT_CLOSED_REQUEST = 499;
-
-/** For a year this host is asked by https only; what other hosts of the domain do is not ours to say. */
-const STRICT_TRANSPORT = { "strict-transport-security": "max-age=31536000" };
-
-/** Made once: a copy of them, with a few set in it, costs half of what a list of names and values does. */
-interface AnswerHeaders {
-  plain: Headers;
-  json: Headers;
-}
-
-/** The headers that every answer has. Browsers ignore HSTS where it comes over plain http. */
-export function answerHeaders(baseUrl: string): AnswerHeaders {
-  const common = { ...COMMON_HEADERS, ...(baseUrl.startsWith("https:") && STRICT_TRANSPORT) };
-  return { plain: new Headers(common), json: new Headers({ ...common, "content-type": "application/json" }) };
-}
-
-function setAll(headers: Headers, more: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(more)) headers.set(name, value);
-}
 
 /** What all requests of a server share. */
 export interface Shared {
@@ -295,6 +276,12 @@ export class RequestHandler implements RequestContext {
     // The process may stop by now, and the caller may be nobody any more.
     this.requireRunning();
     this.admit();
+  }
+
+  async beginPiece(): Promise<() => void> {
+    const { caller, shared, request } = this;
+    if (caller === null) return () => {};
+    return shared.longWorks.begin(accountOf(caller), memberOf(caller), request.signal);
   }
 
   /** What ends a wait: the caller leaves, or the body is refused, which is held no longer then. */

@@ -30,8 +30,11 @@ export interface Answer {
   headers?: Readonly<Record<string, string>>;
   /** For the audit log; it does not leave. */
   audited?: AuditNote;
-  /** True where nothing new came of it, nor will where it is asked again: events that were there already. */
-  isRepeat?: boolean;
+  /**
+   * The share of a publish that was there already, 0 to 1. Nothing new came of 1, nor will where it is asked
+   * again.
+   */
+  repeated?: number;
 }
 
 /** A documented answer. Without a schema it has no body. */
@@ -93,6 +96,11 @@ export interface RequestContext<
    * without `longWork`). Call it once. Throws 429 where the caller's line is full.
    */
   beginWork(): Promise<void>;
+  /**
+   * The same for a piece of an answer that goes out piece by piece: answers what gives the permit back, to be
+   * called once.
+   */
+  beginPiece(): Promise<() => void>;
   /** Throws 401 or 403 where the caller may not call any more: asked again by what goes on for long. */
   requireCaller(): void;
   /**

@@ -1,8 +1,8 @@
 import { Elysia } from "elysia";
 import { notFound, Problem } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
+import { answerHeaders } from "./answer-headers.ts";
 import {
-  answerHeaders,
   IDLE_TIMEOUT_SECONDS,
   RequestHandler,
   type PreparedRoute,

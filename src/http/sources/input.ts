@@ -114,12 +114,14 @@ function readSigningSecret(
   const isKept = given === undefined || (given === MASK && typeof previous !== "string");
   if (isKept) return previous === null ? NO_PREVIOUS : {};
   const signingSecret = given === MASK ? before.signingSecret : given;
+  // It shows a secret that a handshake brought: once that is replaced, it is nobody's.
+  const set = { signingSecret, pendingVerificationToken: null };
   addSecretFault("/signing_secret", signingSecret, provider, faults);
   const expiresAt = overlapEnd(now);
-  if (typeof previous !== "string") return { signingSecret, ...NO_PREVIOUS };
-  if (previous === MASK) return { signingSecret, ...retire(provider, before, expiresAt) };
+  if (typeof previous !== "string") return { ...set, ...NO_PREVIOUS };
+  if (previous === MASK) return { ...set, ...retire(provider, before, expiresAt) };
   addSecretFault("/previous_signing_secret", previous, provider, faults);
-  return { signingSecret, ...NO_PREVIOUS, previousSigningSecret: previous, previousExpiresAt: expiresAt };
+  return { ...set, ...NO_PREVIOUS, previousSigningSecret: previous, previousExpiresAt: expiresAt };
 }
 
 function addSecretFault(pointer: string, secret: string | null, provider: Provider, faults: Fault[]): void {

@@ -33,7 +33,7 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
   if (fault !== null) return fault;
   const { names, list, values } = readSigned(arrival);
   const head = `${timestamp}.${names}.${values.join(".")}.`;
-  const signedHeaders = Object.fromEntries(list.map((name, at) => [name.toLowerCase(), values[at] ?? ""]));
+  const signedHeaders = new Map(list.map((name, at) => [name.toLowerCase(), values[at] ?? ""]));
   return {
     signedHeaders,
     given: signatures,

@@ -45,7 +45,7 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
   if (!isListComplete(names)) return "malformed";
   const head = [request.method, pathOf(request.url), headersOf(request, names), ""].join("\n");
   return {
-    signedHeaders: Object.fromEntries(names.map((name) => [name, headerOf(request, name)])),
+    signedHeaders: new Map(names.map((name) => [name, headerOf(request, name)])),
     given: [headerOf(request, SIGNATURE)],
     expected: (secret) => [hmac("sha256", secret, [head, request.body], "hex")],
   };

@@ -130,7 +130,7 @@ function configured(kind: "id" | "type", unsigned: string): Extractor {
   const text = `header config.${kind}_header`;
   const nameOf = ({ arrival }: Facts) =>
     textOf(arrival.material.config, `${kind}_header`)?.toLowerCase() ?? "";
-  const signed = derived(text, (facts) => facts.signedHeaders[nameOf(facts)] || null);
+  const signed = derived(text, (facts) => facts.signedHeaders.get(nameOf(facts)) || null);
   const inBody = derived(`body config.${kind}_path`, ({ arrival, body }) => {
     const path = textOf(arrival.material.config, `${kind}_path`);
     return path ? readPath(body, path) : null;

@@ -67,7 +67,7 @@ async function verify(arrival: Arrival): Promise<Verdict> {
   const genuine = (await isGenuine(arrival, false)) || (await isGenuine(arrival, true));
   if (genuine === null) return withoutKeys("unavailable", "fal");
   if (!genuine) return refused("bad_signature");
-  return { kind: "verified", signedHeaders: { [REQUEST_ID]: headerOf(arrival.request, REQUEST_ID) } };
+  return { kind: "verified", signedHeaders: new Map([[REQUEST_ID, headerOf(arrival.request, REQUEST_ID)]]) };
 }
 
 const scheme = keylessScheme({

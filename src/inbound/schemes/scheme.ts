@@ -12,7 +12,7 @@ export interface Arrival {
 }
 
 /** The headers that a proof covers, by their names in lower case. */
-export type SignedHeaders = Readonly<Record<string, string>>;
+export type SignedHeaders = ReadonlyMap<string, string>;
 
 /** `claims`: those of a signed token. `unavailable`: the keys could not be had. */
 export type Verdict =

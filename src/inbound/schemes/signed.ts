@@ -127,7 +127,7 @@ function verifySigned(rule: SignedRule, template: Template, proof: Proof, arriva
   if (!isGenuine) return refused("bad_signature");
   const isIdSigned = rule.idHeader !== undefined && names(template, "id");
   if (isIdSigned && !isIdBounded(template, carried.id)) return refused("malformed");
-  const signedHeaders = isIdSigned ? { [rule.idHeader]: carried.id } : undefined;
+  const signedHeaders = isIdSigned ? new Map([[rule.idHeader, carried.id]]) : undefined;
   if (!isJoined(template)) return { kind: "verified", signedHeaders };
   if (!rule.takesAnyBody) return { kind: "verified", signedHeaders, needsJson: true };
   return { kind: "verified", signedHeaders, reading: readingOf(unkeyed) };

@@ -1,6 +1,6 @@
 import { hmac, isAnySame } from "../digest.ts";
 import type { InboundRequest } from "../provider.ts";
-import { basicSecret, type SecretForm, textSecret } from "../secrets.ts";
+import { basicSecret, headerSecret, type SecretForm } from "../secrets.ts";
 import { type Arrival, refused, type Scheme, SECRET_ITSELF, VERIFIED, type Verdict } from "./scheme.ts";
 
 /** A header that carries a token, after a prefix such as `Bearer ` (its letters in any case). */
@@ -12,7 +12,9 @@ export interface TokenHeader {
 function tokenIn(request: InboundRequest, { name, prefix = "" }: TokenHeader): string | null {
   const value = request.headers.get(name);
   if (value === undefined) return null;
-  return value.toLowerCase().startsWith(prefix.toLowerCase()) ? value.slice(prefix.length) : null;
+  if (!value.toLowerCase().startsWith(prefix.toLowerCase())) return null;
+  // Between a scheme and its credentials any number of spaces may stand (RFC 9110, 11.4).
+  return prefix.endsWith(" ") ? value.slice(prefix.length).trimStart() : value.slice(prefix.length);
 }
 
 /** A shorter secret counts where it is all of a name or a value: within others it is a word. */
@@ -120,7 +122,7 @@ function scheme(
 }
 
 /** The secret itself in a header. */
-export function tokenScheme(headers: readonly TokenHeader[], form: SecretForm = textSecret): Scheme {
+export function tokenScheme(headers: readonly TokenHeader[], form: SecretForm = headerSecret): Scheme {
   return scheme("token", headers, form, (secret) => secret);
 }
 

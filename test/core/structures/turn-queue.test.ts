@@ -17,11 +17,15 @@ let scheduled: (() => void)[];
 let piecesLeft: number;
 let done: string[];
 let queue: TurnQueue;
+/** How long the pieces of a name's work take, in milliseconds. */
+let lengths: Record<string, number>;
+let clockMs: number;
 
 beforeEach(() => {
-  [scheduled, piecesLeft, done] = [[], PIECES, []];
+  [scheduled, piecesLeft, done, lengths, clockMs] = [[], PIECES, [], {}, 0];
   queue = new TurnQueue({
     schedule: (next) => scheduled.push(next),
+    monotonic: () => clockMs,
     beginShare() {
       piecesLeft = PIECES;
       return {
@@ -46,6 +50,7 @@ async function work(name: string, pieces: number, ask: Ask, size = 1): Promise<v
     const waiting = ask();
     if (waiting) await waiting;
     piecesLeft -= size;
+    clockMs += lengths[name] ?? 0;
     done.push(name + piece);
   }
 }
@@ -158,6 +163,28 @@ describe("callers", () => {
     const key = work("k", 1, of("a", "key"));
     const other = work("b", 3, of("b", "key"));
     expect(await turnsOf(...crowd, key, other)).toBe("a0.1, b1, k1, b2, a1.1, b3, a2.1");
+  });
+
+  test("pay for a long piece by being passed over, where others wait", async () => {
+    lengths = { long: 12 };
+    const long = work("long", 3, () => queue.of("a", stays).next(), PIECES);
+    const short = work("s", 6, () => queue.of("b", stays).giveWay());
+    expect(await turnsOf(long, short)).toBe("long1, s1 s2 s3, s4 s5 s6, long2, long3");
+  });
+
+  test("pay for what they did without a wait as well", async () => {
+    lengths = { look: 12 };
+    const waiting = work("s", 2, () => queue.of("b", stays).next());
+    function* long(): Pieces<number> {
+      clockMs += 12;
+      piecesLeft -= PIECES;
+      done.push("look");
+      yield 0;
+      return done.push("end");
+    }
+    const works = [1, 2].map(() => queue.of("a", stays).inPieces(1, long));
+    await turnsOf(waiting, ...works.map(async (one) => void (await one)));
+    expect(done.join(" ")).toBe("look s1 s2 end look end");
   });
 
   test("that have left do no more: whoever waits for them is told by the signal's reason", async () => {

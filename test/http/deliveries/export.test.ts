@@ -2,15 +2,16 @@
  * An export ends complete, or by an error that its reader sees; test/slow/export.slow.ts has it over a
  * socket, with pauses.
  */
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { limit, LIMITS } from "../../../src/core/limits.ts";
+import { LongWorks } from "../../../src/http/framework/long-works.ts";
 import { type Api, startApi } from "../log-kit.ts";
 
 /** A project with so many deliveries to export. */
 async function startWith(deliveries: number): Promise<Api> {
   const api = await startApi();
   await api.endpoint({ url: api.receiver.url("x"), eventTypes: ["x.export"], status: "disabled" });
-  const events = Array.from({ length: deliveries }, () => ({ type: "x.export", data: {} }));
+  const events = Array.from({ length: deliveries }, () => ({ type: "x.export", data: { word: "sought" } }));
   await api.call("POST", "/v1/events/batch", { events });
   return api;
 }
@@ -47,6 +48,27 @@ test("one caller has ten under way at most, however they end", async () => {
   expect(more.map(({ status }) => status)).toEqual([200, 200]);
   expect((await begin()).status).toBe(429);
   for (const { body } of [...open.slice(2), ...more]) await body?.cancel();
+});
+
+test("each page of a search has the permit of a long work, and none while its reader takes it", async () => {
+  await using api = await startWith(500);
+  using begun = spyOn(LongWorks.prototype, "begin");
+  const usual = limit("longWorksAtOnceMax");
+  (LIMITS.longWorksAtOnceMax as { value: number }).value = 1;
+  try {
+    const { body } = await api.handle("GET", "/v1/deliveries?format=ndjson&q=sought");
+    const reader = body?.getReader();
+    expect((await reader?.read())?.done).toBe(false);
+    const search = await api.call("GET", "/v1/deliveries?q=sought&limit=1");
+    expect([search.status, search.json["data"]]).toMatchObject([200, [{ event_type: "x.export" }]]);
+    await reader?.cancel();
+    begun.mockClear();
+    const whole = await (await api.handle("GET", "/v1/deliveries?format=ndjson&q=sought")).text();
+    expect(whole.split("\n")).toHaveLength(501);
+    expect(begun.mock.calls.length).toBeGreaterThanOrEqual(3);
+  } finally {
+    (LIMITS.longWorksAtOnceMax as { value: number }).value = usual;
+  }
 });
 
 test("ends by an error once its caller may not read any more", async () => {
