@@ -15,6 +15,7 @@ import { type Service, startService } from "../kit/service.ts";
 import { requireTool } from "../kit/tools.ts";
 import { type Block, GUIDE, readBlocks, terminalOf } from "../readme/blocks.ts";
 import { findDifference } from "../readme/expected.ts";
+import { readReceivers } from "../readme/receivers.ts";
 import { Shell } from "../readme/shell.ts";
 import { tell } from "../readme/tables.ts";
 
@@ -26,6 +27,9 @@ const hasCurl = requireTool("curl", "apt-get install curl");
 const everyPage = [...DOC_PAGES].map(([name, text]) => ({ name, text, blocks: readBlocks(text) }));
 /** Without those that are typed together with the README (test/readme). */
 const pages = everyPage.filter(({ name }) => !GUIDE.includes(`src/docs/${name}.md`));
+
+/** What test/slow/receivers.slow.ts runs; it throws where a block would be left over. */
+const receiverInfos = readReceivers(DOC_PAGES.get("receivers") ?? "").flatMap(({ infos }) => infos);
 
 function blocksOf(name: string): Block[] {
   return pages.find((page) => page.name === name)?.blocks ?? [];
@@ -66,6 +70,7 @@ test("every block is an example that a test runs: of this file, or of slow suite
     pair: ["in a terminal"],
     cells: ["in a terminal", "in a terminal, with Litestream"],
     orchestrators: ["in a terminal", "as root"],
+    receivers: receiverInfos,
   };
   for (const { name, blocks } of pages) {
     for (const [at, { language, info, line, text }] of blocks.entries()) {

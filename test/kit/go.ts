@@ -42,7 +42,7 @@ export async function downloadGoModule(target: string): Promise<string> {
 }
 
 /** The machine's own Go where it is new enough, else one in an environment of its own. */
-async function findGo(): Promise<string> {
+export async function findGo(): Promise<string> {
   if ((await minorOf("go")) >= GO_MINOR_MIN) return "go";
   requireTool("python3", "apt-get install python3 python3-venv");
   const folder = join(tmpdir(), "sealpost-go");

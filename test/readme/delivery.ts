@@ -1,4 +1,4 @@
-/** One delivery of the real service, as a receiver gets it, for the README's snippets that verify. */
+/** One delivery of the real service, as a receiver gets it, for snippets that verify. */
 import { type ReceivedRequest, startReceiver } from "../kit/receiver.ts";
 import { startService } from "../kit/service.ts";
 

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { type Block, readBlocks, readPage, readSteps } from "./blocks.ts";
 import { findDifference } from "./expected.ts";
+import { readReceivers } from "./receivers.ts";
 import { Shell } from "./shell.ts";
 import { fillTable, writeTables } from "./tables.ts";
 
@@ -20,6 +21,28 @@ describe("the reader of blocks", () => {
     expect(() => readSteps(readBlocks("```json\n{}\n```\n"))).toThrow("line 1");
     expect(() => readSteps([block("bash", ""), block("json", ""), block("json", "")])).toThrow();
     expect(() => readBlocks("```bash\nls\n")).toThrow("never closed");
+  });
+});
+
+describe("the reader of receivers", () => {
+  const shell = (info: string) => `\`\`\`sh ${info}\nls\n\`\`\`\n`;
+
+  test("has each block as a step of its framework", () => {
+    const file = "```js app/a.mjs\nb\n```\n";
+    const [receiver] = readReceivers(`a\n\n## Next.js\n\nb\n${file}${shell("in the same folder")}`);
+    expect(receiver).toMatchObject({
+      name: "Next.js",
+      steps: [
+        { kind: "file", path: "app/a.mjs", text: "b\n" },
+        { kind: "start", command: "ls\n" },
+      ],
+    });
+  });
+
+  test("refuses a block that nobody runs", () => {
+    expect(() => readReceivers(`${shell("in an empty folder")}\n## Go\n`)).toThrow("no receiver");
+    for (const fence of ["sh", "sh in a dream", "js", "js the receiver"])
+      expect(() => readReceivers(`# A\n\n## Go\n\`\`\`${fence}\nls\n\`\`\`\n`)).toThrow("neither");
   });
 });
 

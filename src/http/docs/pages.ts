@@ -13,6 +13,7 @@ import planning from "../../docs/planning.md" with { type: "text" };
 import polling from "../../docs/polling.md" with { type: "text" };
 import portal from "../../docs/portal.md" with { type: "text" };
 import promises from "../../docs/promises.md" with { type: "text" };
+import receivers from "../../docs/receivers.md" with { type: "text" };
 import retention from "../../docs/retention.md" with { type: "text" };
 import schemas from "../../docs/schemas.md" with { type: "text" };
 import sources from "../../docs/sources.md" with { type: "text" };
@@ -32,13 +33,14 @@ import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 import { sharedBody } from "../shared/shared-body.ts";
 
 /**
- * The pages below /docs, in the order of their links. Their examples are run by test/docs, and with the
- * README by test/readme.
+ * The pages below /docs, in the order of their links. Their examples are run by test/docs, with the
+ * README by test/readme, and by slow suites.
  */
 export const DOC_PAGES: ReadonlyMap<string, string> = new Map([
   ["tour", tour],
   ["behaviour", behaviour],
   ["verifying", verifying],
+  ["receivers", receivers],
   ["portal", portal],
   ["sources", sources],
   ["kinds", kinds],

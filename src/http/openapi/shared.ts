@@ -49,7 +49,7 @@ Every answer carries \`x-request-id\`. A path answers 405 to a method that it do
 whose target or \`Host\` cannot be read. What is no HTTP ends with the connection, or a 400, 431 or 505 without a body.
 
 A [tour](/docs/tour) shows what there is; [behaviour](/docs/behaviour) has the words, retries, errors and idempotency; a receiver
-[verifies](/docs/verifying) what it gets. Three small languages have a page each, with examples: [filters](/docs/filters),
+[verifies](/docs/verifying) what it gets, as [ten of them](/docs/receivers) show. Three small languages have a page each, with examples: [filters](/docs/filters),
 [transformations](/docs/transformations), and [event types and schemas](/docs/schemas). One page shows the kinds of
 [destinations](/docs/destinations), with more on [queues, topics and buckets](/docs/kinds) and on [polling](/docs/polling). Each of the
 [providers](/docs/providers) has one; what they send [comes in](/docs/sources) like this. Your customers have the [portal](/docs/portal), and you the [command line](/docs/command-line).
