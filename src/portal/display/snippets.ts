@@ -103,7 +103,8 @@ class Receiver(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         try:
             event = webhook.verify(body, headers)
-        except WebhookVerificationError:
+        # A ValueError: the header or the body of a forger cannot be read.
+        except (WebhookVerificationError, ValueError):
             return self.answer(401)
         # The webhook-id is the same when a delivery comes again: drop what you have.
         print(headers["webhook-id"], event["type"], event["data"])

@@ -1,7 +1,7 @@
 // time budget: 180 s
 /**
- * The receivers in PHP that the portal shows: run as they stand, by PHP's own server, against a delivery of
- * the real service.
+ * The receivers in PHP and in Python that the portal shows: run as they stand, PHP's by its own server,
+ * against a delivery of the real service.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -9,16 +9,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { receiverOf, SNIPPETS } from "../../src/portal/display/snippets.ts";
 import { Lines } from "../kit/lines.ts";
+import { installPython, PYTHON_HINT } from "../kit/python.ts";
+import { RealServer } from "../kit/real-server.ts";
 import { requireTool } from "../kit/tools.ts";
 import { forge, type Sample, takeDelivery } from "../readme/delivery.ts";
 
 const hasPhp = requireTool("php", "apt-get install php-cli");
-const folder = mkdtempSync(join(tmpdir(), "sealpost-php-"));
+const hasPython = requireTool("python3", PYTHON_HINT);
+const folder = mkdtempSync(join(tmpdir(), "sealpost-portal-receivers-"));
 const INSTALL_MS = 60_000;
 let sample: Sample;
 
 beforeAll(async () => {
-  if (hasPhp) sample = await takeDelivery();
+  sample = await takeDelivery();
 }, 60_000);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -57,8 +60,29 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function post(url: string, body: string, headers: Record<string, string>): Promise<number> {
+async function post(
+  url: string,
+  body: string | Uint8Array,
+  headers: Record<string, string>,
+): Promise<number> {
   return (await fetch(url, { method: "POST", body, headers })).status;
+}
+
+/** A forger chooses the headers and the body: none of them may be more than a 401. */
+async function expectRefusesForgeries(url: string): Promise<void> {
+  const { headers, body } = sample;
+  const later = { "webhook-timestamp": String(Number(headers["webhook-timestamp"]) + 1) };
+  expect(await post(url, forge(sample).body, headers)).toBe(401);
+  expect(await post(url, new Uint8Array([0xff]), headers)).toBe(401);
+  expect(await post(url, body, {})).toBe(401);
+  for (const changed of [
+    later,
+    { "webhook-timestamp": "1" },
+    { "webhook-timestamp": "soon" },
+    { "webhook-signature": "no-comma" },
+    { "webhook-signature": "v1,no-base64" },
+  ])
+    expect([changed, await post(url, body, { ...headers, ...changed })]).toEqual([changed, 401]);
 }
 
 async function expectVerifies(key: string): Promise<void> {
@@ -70,12 +94,8 @@ async function expectVerifies(key: string): Promise<void> {
   const serve = `exec php -S 127.0.0.1:${port} ${file} 2>&1`;
   await using lines = new Lines(["sh", "-c", serve], { WEBHOOK_SECRET: sample.secret });
   expect(await lines.next()).toContain("started");
+  await expectRefusesForgeries(url);
   const { headers } = sample;
-  const later = { ...headers, "webhook-timestamp": String(Number(headers["webhook-timestamp"]) + 1) };
-  expect(await post(url, forge(sample).body, headers)).toBe(401);
-  expect(await post(url, sample.body, later)).toBe(401);
-  expect(await post(url, sample.body, { ...headers, "webhook-timestamp": "1" })).toBe(401);
-  expect(await post(url, sample.body, {})).toBe(401);
   expect(await post(url, sample.body, headers)).toBe(204);
   // Nothing is logged but what arrived: no warning of PHP's either.
   let line = await lines.next();
@@ -100,3 +120,25 @@ describe.skipIf(!hasPhp)("in PHP", () => {
     }
   });
 });
+
+test.skipIf(!hasPython)(
+  "in Python, the receiver takes what is genuine, and refuses what is not",
+  async () => {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}/hooks`;
+    const file = join(folder, "receiver.py");
+    await Bun.write(file, snippetOf("python").write(receiverOf(url)));
+    const python = join(await installPython(["standardwebhooks==1.1.0"]), "bin/python");
+    await using server = new RealServer({
+      name: "the receiver in Python",
+      command: [python, "-u", file],
+      env: { PORT: String(port), WEBHOOK_SECRET: sample.secret },
+      isReady: async () => (await post(url, "", {})) === 401,
+    });
+    await server.start();
+    await expectRefusesForgeries(url);
+    expect(await post(url, sample.body, sample.headers)).toBe(204);
+    expect(server.output).not.toContain("Traceback");
+  },
+  INSTALL_MS * 2,
+);
