@@ -4,7 +4,11 @@ import { join } from "node:path";
 
 const WIDTH_MAX = 110;
 const repository = join(import.meta.dir, "../..");
-const files = [...new Bun.Glob("{src,test}/**/*.{ts,tsx}").scanSync({ cwd: repository })];
+const folders = ["src", "test", "sdk/typescript/src", "sdk/typescript/build"];
+const list = (folder: string, pattern: string) => [
+  ...new Bun.Glob(`${folder}/**/${pattern}`).scanSync({ cwd: repository }),
+];
+const files = folders.flatMap((folder) => list(folder, "*.{ts,tsx}"));
 const texts = await Promise.all(
   files.map(async (path) => ({ path, text: await Bun.file(join(repository, path)).text() })),
 );
@@ -24,9 +28,7 @@ test("no comment is wider than code, but for tables", () => {
 });
 
 test("a file that a comment names is there", () => {
-  const all = [...new Bun.Glob("{src,test,drizzle}/**/*").scanSync({ cwd: repository })].map(
-    (path) => `/${path}`,
-  );
+  const all = [...folders, "drizzle"].flatMap((folder) => list(folder, "*")).map((path) => `/${path}`);
   const named = /(?<![\w/.@:-])((?:[\w-]+\/)*[\w-]+\.(?:tsx?|sql|md))(?![\w/])/g;
   const missing = texts.flatMap(({ path, text }) =>
     text

@@ -6,6 +6,7 @@
 import { describe, expect, test } from "bun:test";
 import { dirname, join } from "node:path";
 import manifest from "../../package.json";
+import sdk from "../../sdk/typescript/package.json";
 
 type SourceFile = { path: string; text: string; imports: string[] };
 
@@ -83,7 +84,8 @@ const clockOrChance =
   /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bset(Timeout|Interval|Immediate)\b|\bperformance\.now\b/;
 
 const repository = join(import.meta.dir, "../..");
-const sources = await readSources();
+const sources = await readSources("src/**/*.{ts,tsx}");
+const packaged = await readSources("sdk/typescript/src/*.ts");
 
 describe("the reader of imports", () => {
   test("finds every form: values, types, several lines, re-exports, side effects, dynamic ones and workers", () => {
@@ -160,6 +162,22 @@ describe("the rooms of src", () => {
   });
 });
 
+describe("the package that others install", () => {
+  test("imports nothing but its own files, and its manifest has no dependency", () => {
+    expect(packaged.length).toBeGreaterThan(4);
+    const foreign = packaged.flatMap(({ path, imports }) =>
+      imports.filter((to) => !to.startsWith("sdk/typescript/src/")).map((to) => `${path} → ${to}`),
+    );
+    expect(foreign).toEqual([]);
+    expect(Object.keys(sdk).filter((member) => /^(peer|optional)?dependencies$/i.test(member))).toEqual([]);
+  });
+
+  test("has a verifier that pulls in nothing of the client", () => {
+    const verifier = packaged.find(({ path }) => path.endsWith("/verify.ts"));
+    expect(verifier?.imports).toEqual([]);
+  });
+});
+
 describe("bags", () => {
   test("the reader finds the type whole, and not where members of it are named", () => {
     const whole = ["f(data: Data)", "f({ store }: Data)", "type A = Data & B", "x: Omit<Data, 'a'>"];
@@ -195,10 +213,8 @@ describe("cycles", () => {
   });
 });
 
-async function readSources(): Promise<SourceFile[]> {
-  const paths = [...new Bun.Glob("src/**/*.{ts,tsx}").scanSync(repository)].filter(
-    (path) => !path.endsWith(".d.ts"),
-  );
+async function readSources(pattern: string): Promise<SourceFile[]> {
+  const paths = [...new Bun.Glob(pattern).scanSync(repository)].filter((path) => !path.endsWith(".d.ts"));
   return Promise.all(
     paths.toSorted().map(async (path) => {
       const text = await Bun.file(join(repository, path)).text();

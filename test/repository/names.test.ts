@@ -1,14 +1,18 @@
 /**
  * A test lies where its subject is found by name: for `src/delivery/queue.ts`,
- * `test/delivery/queue.test.ts`.
+ * `test/delivery/queue.test.ts`; for a file of the package in `sdk/typescript`, in `test/sdk`.
  */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 
 /** Files of src/ that no test has the name of. It only falls: a new file comes with its test. */
 const UNNAMED_MAX = 220;
-/** Rows and words, which the tests of their tables walk over, screens, which Chromium opens, and pages. */
-const WALKED = /^(portal\/views|portal\/locales|inbound\/providers|destinations\/kinds|docs|http\/docs)\//;
+/**
+ * Rows and words, which the tests of their tables walk over, screens, which Chromium opens, and pages. The
+ * build of the package is run by `test/slow/sdk.slow.ts`.
+ */
+const WALKED =
+  /^(portal\/views|portal\/locales|inbound\/providers|destinations\/kinds|docs|http\/docs)\/|^sdk\/build$/;
 /** Folders and files whose subject is the repository, the tests themselves, or all of the service at once. */
 const OTHERS =
   /^(bench|docs|kit|readme|repository|simulation|destinations\/kinds|http\/isolation|http\/statuses)\/|^run$/;
@@ -17,7 +21,8 @@ const repository = join(import.meta.dir, "../..");
 const list = (folder: string, pattern: string) =>
   [...new Bun.Glob(pattern).scanSync({ cwd: join(repository, folder) })].toSorted();
 const sources = list("src", "**/*.{ts,tsx}").filter((path) => !path.endsWith(".d.ts"));
-const subjects = new Set(sources.map((path) => path.replace(/\.tsx?$/, "")));
+const packaged = list("sdk/typescript", "{src,build}/*.ts").map((path) => path.replace(/^\w+/, "sdk"));
+const subjects = new Set([...sources, ...packaged].map((path) => path.replace(/\.tsx?$/, "")));
 const tests = list("test", "**/*.test.ts").map((path) => path.replace(/\.test\.ts$/, ""));
 
 /** Its file, or a part of that after a dash, or the file that its folder is named after. */

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import sdk from "../../sdk/typescript/package.json";
 import { openApi } from "../kit/app.ts";
 import type { Operation } from "../kit/conformance.ts";
 import { installProgram } from "../kit/npm.ts";
@@ -21,8 +22,9 @@ import { runCommand } from "../kit/real-server.ts";
 import { requireTool } from "../kit/tools.ts";
 import { Walk } from "../http/statuses/kit.ts";
 
-const GENERATOR_TS = "@hey-api/openapi-ts@0.99.0";
-const BESIDE_TS = ["typescript@5.9.3", "zod@4.6.7"];
+/** In the versions that make the package in `sdk/typescript`. */
+const GENERATOR_TS = `@hey-api/openapi-ts@${sdk.devDependencies["@hey-api/openapi-ts"]}`;
+const BESIDE_TS = [`typescript@${sdk.devDependencies.typescript}`, "zod@4.6.7"];
 const PACKAGES_PYTHON = ["openapi-python-client==0.29.1", "mypy==2.4.1"];
 
 /** One call, as a program is told of it on standard input. */

@@ -1,0 +1,70 @@
+import { expect, test } from "bun:test";
+import { Webhook as Published } from "standardwebhooks";
+import { Webhook, WebhookError } from "../../sdk/typescript/src/verify.ts";
+import { makePrivateKey, makeSecret } from "../../src/core/signing.ts";
+
+const SECRET = makeSecret();
+const AT = 1_795_165_200;
+const BODY = '{"type":"order.paid","data":{"n":12345678901234567890}}';
+const HEADERS = {
+  "webhook-id": "msg_1",
+  "webhook-timestamp": String(AT),
+  "webhook-signature": new Published(SECRET).sign("msg_1", new Date(AT * 1000), BODY),
+};
+const now = () => AT * 1000;
+
+const forms: [string, Parameters<Webhook["verify"]>[0]][] = [
+  ["of the Fetch API", new Headers(HEADERS)],
+  ["as an object", HEADERS],
+  [
+    "as an object with lists",
+    Object.fromEntries(Object.entries(HEADERS).map(([name, value]) => [name.toUpperCase(), [value]])),
+  ],
+];
+
+test.each(forms)("headers %s are read", async (_form, headers) => {
+  const { id, sentAt } = await new Webhook(SECRET, { now }).verify(headers, BODY);
+  expect([id, sentAt.getTime()]).toEqual(["msg_1", AT * 1000]);
+});
+
+test.each<[string, string | Uint8Array | ArrayBuffer]>([
+  ["a text", BODY],
+  ["bytes", Buffer.from(BODY)],
+  ["a buffer", new Uint8Array(Buffer.from(BODY)).buffer],
+])("a body as %s is read, and its text keeps what JSON.parse rounds", async (_form, body) => {
+  const verified = await new Webhook(SECRET, { now }).verify(HEADERS, body);
+  expect(verified.text).toBe(BODY);
+  expect(verified.json()).toMatchObject({ data: { n: 12345678901234567000 } });
+});
+
+test("a body that was parsed already is an error that says so", async () => {
+  const verifying = new Webhook(SECRET, { now }).verify(HEADERS, JSON.parse(BODY));
+  expect(verifying).rejects.toThrow("Give the raw body");
+});
+
+test.each<[string, Record<string, string>, number, string]>([
+  [
+    "without two headers",
+    { "webhook-id": "", "webhook-signature": "" },
+    0,
+    "no webhook-id and no webhook-sig",
+  ],
+  ["with a time that is none", { "webhook-timestamp": "soon" }, 0, "no number of seconds"],
+  ["of another version", { "webhook-signature": "v2,AAAA" }, 0, "no v1, which the secret verifies"],
+  ["with another id", { "webhook-id": "msg_2" }, 0, "body or a header was changed"],
+  ["that is old", {}, 61, "It is 61 s old, and 60 s are allowed"],
+  ["of the future", {}, -61, "It is 61 s in the future, and 60 s are allowed"],
+])("a request %s is refused, and why is said", async (_what, changes, laterSeconds, message) => {
+  const settings = { toleranceSeconds: 60, now: () => (AT + laterSeconds) * 1000 };
+  const error = await new Webhook(SECRET, settings).verify({ ...HEADERS, ...changes }, BODY).catch(Object);
+  expect(error).toBeInstanceOf(WebhookError);
+  expect(error.message).toContain(message);
+});
+
+test.each<[string, string | string[]]>([
+  ["none", []],
+  ["a private key", makePrivateKey()],
+  ["an API key", "sp_live_x"],
+])("of secrets that are %s no verifier is made", (_what, secrets) => {
+  expect(() => new Webhook(secrets)).toThrow(TypeError);
+});
