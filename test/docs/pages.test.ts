@@ -71,12 +71,14 @@ test("every block is an example that a test runs: of this file, or of slow suite
     cells: ["in a terminal", "in a terminal, with Litestream"],
     orchestrators: ["in a terminal", "as root"],
     receivers: receiverInfos,
+    sdk: ["in a terminal", "in a project", "first steps", "a receiver"],
   };
   for (const { name, blocks } of pages) {
     for (const [at, { language, info, line, text }] of blocks.entries()) {
       const before = blocks[at - 1];
       const isOutput =
-        before?.language === "bash" || ["says no", "violates", "refused"].includes(before?.info ?? "");
+        before?.language === "bash" ||
+        ["says no", "violates", "refused", "first steps"].includes(before?.info ?? "");
       const isDrawing = language === "" && text.includes("──▶");
       const isKnown =
         language === "bash" || isDrawing || (info === "" ? isOutput : words[name]?.includes(info));
@@ -88,6 +90,7 @@ test("every block is an example that a test runs: of this file, or of slow suite
       pair: 4,
       cells: 3,
       planning: 0,
+      sdk: 10,
       orchestrators: 6,
       promises: 0,
       limits: 0,

@@ -16,6 +16,7 @@ import promises from "../../docs/promises.md" with { type: "text" };
 import receivers from "../../docs/receivers.md" with { type: "text" };
 import retention from "../../docs/retention.md" with { type: "text" };
 import schemas from "../../docs/schemas.md" with { type: "text" };
+import sdk from "../../docs/sdk.md" with { type: "text" };
 import sources from "../../docs/sources.md" with { type: "text" };
 import tenants from "../../docs/tenants.md" with { type: "text" };
 import tour from "../../docs/tour.md" with { type: "text" };
@@ -49,6 +50,7 @@ export const DOC_PAGES: ReadonlyMap<string, string> = new Map([
   ["transformations", transformations],
   ["schemas", schemas],
   ["tenants", tenants],
+  ["sdk", sdk],
   ["command-line", commandLine],
   ["operating", operating],
   ["pair", pair],

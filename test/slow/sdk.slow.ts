@@ -1,0 +1,274 @@
+// time budget: 240 s
+/**
+ * The package of `sdk/typescript`: built, packed, and installed from the packed file by a project that runs
+ * it in Node and in Bun against the real service. Its verifier is held to the vectors in Node, Bun, Deno,
+ * Chromium and workerd. The programs of the page about it are run too.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import manifest from "../../sdk/typescript/package.json";
+import { DOC_PAGES } from "../../src/http/docs/pages.ts";
+import { hasChromium, startBrowser } from "../kit/browser.ts";
+import { installProgram } from "../kit/npm.ts";
+import { freePorts, RealServer } from "../kit/real-server.ts";
+import { startReceiver } from "../kit/receiver.ts";
+import { startService } from "../kit/service.ts";
+import { readBlocks } from "../readme/blocks.ts";
+import { forge, takeDelivery } from "../readme/delivery.ts";
+import { findDifference } from "../readme/expected.ts";
+import { FOUND, JOURNEY } from "../sdk/journey.ts";
+import { Project } from "../sdk/project.ts";
+import { VECTORS } from "../sdk/vectors.ts";
+
+const DENO = "deno@2.9.6";
+const WORKERD = "workerd@1.20261117.1";
+/** What the packed file may weigh: whoever installs the package downloads it. */
+const PACKED_BYTES_MAX = 70_000;
+const INSTALL_MS = 120_000;
+const RUN_MS = 60_000;
+
+const home = mkdtempSync(join(tmpdir(), "sealpost-sdk-"));
+const project = new Project(home);
+const blocks = readBlocks(DOC_PAGES.get("sdk") ?? "");
+
+beforeAll(async () => {
+  await project.install();
+  await project.compile({
+    "journey.ts": JOURNEY,
+    "first.ts": programOf("first steps"),
+    "receiver.ts": programOf("a receiver"),
+  });
+}, INSTALL_MS);
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+/** The blocks of the page that are one program. */
+function programOf(info: string): string {
+  const parts = blocks.filter((block) => block.language === "ts" && block.info === info);
+  return parts.map(({ text }) => text).join("\n");
+}
+
+test("the packed file is small, and holds what is compiled and nothing else", () => {
+  const { size, files } = project.packed;
+  console.error(`${manifest.name} packed: ${size} bytes`);
+  expect(size).toBeLessThan(PACKED_BYTES_MAX);
+  const others = files.map(({ path }) => path).filter((path) => !/^lib\/[\w.]+\.(js|d\.ts)$/.test(path));
+  expect(others.toSorted()).toEqual(["LICENSE", "README.md", "package.json"]);
+});
+
+/**
+ * Stands before the service and cuts the first connection once the service has answered, so that the answer
+ * is lost.
+ */
+async function startCutting(url: string) {
+  const [port = 0] = await freePorts(1);
+  let connections = 0;
+  const server = createServer((near) => {
+    const isFirst = ++connections === 1;
+    const far = connect(Number(new URL(url).port), "127.0.0.1");
+    near.on("error", () => far.destroy());
+    far.on("error", () => near.destroy());
+    near.pipe(far);
+    if (isFirst) far.once("data", () => near.destroy());
+    else far.pipe(near);
+  });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  return { url: `http://127.0.0.1:${port}`, connections: () => connections, close: () => server.close() };
+}
+
+describe("a project of strict types", () => {
+  test.each([
+    ["Node", "node"],
+    ["Bun", process.execPath],
+  ])(
+    "publishes, lists, fails, and replays in %s",
+    async (name, runtime) => {
+      await using receiver = startReceiver();
+      receiver.at(name, ({ body }, nth) => {
+        const isLost = body.includes("trip.lost") && nth < 8;
+        return new Response(null, { status: isLost ? 500 : 204 });
+      });
+      await using fresh = await startService();
+      const cutting = await startCutting(fresh.url);
+      const env = {
+        SERVICE: fresh.url,
+        CUT: cutting.url,
+        KEY: fresh.keys.test,
+        RECEIVER: receiver.url(name),
+      };
+      const printed = await project.run([runtime, "journey.js"], env);
+      cutting.close();
+      expect(JSON.parse(printed)).toEqual(FOUND);
+      expect(cutting.connections()).toBe(2);
+      // Five trips, one that was published twice and came once, one that failed and was sent again.
+      expect(receiver.requests(name).length).toBe(8);
+    },
+    RUN_MS,
+  );
+
+  test(
+    "that is a page has the types of a browser",
+    async () => {
+      const page = `import { Sealpost } from "${manifest.name}";
+        export const page = new Sealpost({ url: location.origin, key: "k" }).events.list().page();`;
+      await project.checkForBrowsers("page.ts", page);
+    },
+    RUN_MS,
+  );
+});
+
+describe("the verifier says what the vectors say", () => {
+  const expected = VECTORS.map(({ name, verdict }) => `${name}: ${verdict}`);
+
+  beforeAll(async () => {
+    const transpiler = new Bun.Transpiler({ loader: "ts" });
+    const verdict = await Bun.file(join(import.meta.dir, "../sdk/verdict.ts")).text();
+    await project.write("verdict.js", transpiler.transformSync(verdict));
+    await project.write("vectors.js", `export default ${JSON.stringify(VECTORS)};`);
+    await project.write(
+      "verdicts.js",
+      `import * as verifier from "${manifest.name}/verify";
+      import { verdictOf } from "./verdict.js";
+      import vectors from "./vectors.js";
+      export async function verdicts() {
+        const found = vectors.map(async (one) => one.name + ": " + (await verdictOf(verifier, one)));
+        return JSON.stringify(await Promise.all(found));
+      }`,
+    );
+    await project.write(
+      "print.js",
+      'import { verdicts } from "./verdicts.js";\nconsole.log(await verdicts());',
+    );
+  });
+
+  test.each([
+    ["Node", async () => ["node"]],
+    ["Bun", async () => [process.execPath]],
+    ["Deno", async () => ["node", join(await installProgram(DENO), "bin.cjs"), "run", "--cached-only"]],
+  ])(
+    "in %s",
+    async (_name, command) => {
+      const printed = await project.run([...(await command()), "print.js"]);
+      expect(JSON.parse(printed)).toEqual(expected);
+    },
+    RUN_MS,
+  );
+
+  test.skipIf(!hasChromium)(
+    "in Chromium",
+    async () => {
+      const imports = { [`${manifest.name}/verify`]: `/node_modules/${manifest.name}/lib/verify.js` };
+      const html = `<!doctype html><script type="importmap">${JSON.stringify({ imports })}</script>`;
+      const server = Bun.serve({
+        hostname: "127.0.0.1",
+        port: 0,
+        fetch: ({ url }) => {
+          const { pathname } = new URL(url);
+          if (pathname === "/") return new Response(html, { headers: { "content-type": "text/html" } });
+          if (!pathname.endsWith(".js")) return new Response(null, { status: 204 });
+          return new Response(Bun.file(join(project.folder, pathname)));
+        },
+      });
+      await using browser = await startBrowser();
+      await using opened = await browser.open(`http://127.0.0.1:${server.port}/`);
+      const printed = await opened.page.evaluate<string>(
+        'import("/verdicts.js").then(({ verdicts }) => verdicts())',
+      );
+      await server.stop(true);
+      expect(JSON.parse(printed)).toEqual(expected);
+    },
+    RUN_MS,
+  );
+
+  test(
+    "in workerd",
+    async () => {
+      const [port = 0] = await freePorts(1);
+      await project.write(
+        "worker.js",
+        'import { verdicts } from "./verdicts.js";\n' +
+          "export default { fetch: async () => new Response(await verdicts()) };",
+      );
+      const files = ["worker.js", "verdicts.js", "verdict.js", "vectors.js"].map((name) => [name, name]);
+      const modules = [...files, [`${manifest.name}/verify`, `node_modules/${manifest.name}/lib/verify.js`]];
+      const embedded = modules
+        .map(([name, path]) => `(name = "${name}", esModule = embed "${path}")`)
+        .join(", ");
+      const config = await project.write(
+        "worker.capnp",
+        `using Workerd = import "/workerd/workerd.capnp";
+        const config :Workerd.Config = (
+          services = [(name = "main", worker = (modules = [${embedded}], compatibilityDate = "2026-01-01"))],
+          sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
+        );`,
+      );
+      const workerd = join(await installProgram(WORKERD), "bin/workerd");
+      const ask = () => fetch(`http://127.0.0.1:${port}/`);
+      await using server = new RealServer({
+        name: "workerd",
+        command: ["node", workerd, "serve", config],
+        isReady: async () => (await ask()).ok,
+        deadlineMs: RUN_MS / 2,
+      });
+      await server.start();
+      expect(await (await ask()).json()).toEqual(expected);
+    },
+    RUN_MS,
+  );
+});
+
+describe("the page about it", () => {
+  test.each([
+    ["Node", "node"],
+    ["Bun", process.execPath],
+  ])(
+    "shows first steps that print what it says, in %s",
+    async (_name, runtime) => {
+      await using receiver = startReceiver();
+      await using fresh = await startService();
+      const compiled = await Bun.file(join(project.folder, "first.js")).text();
+      const program = compiled
+        .replaceAll("http://localhost:8080", fresh.url)
+        .replaceAll("http://127.0.0.1:9000/", receiver.url("page"));
+      await project.write("started.js", program);
+      const printed = await project.run([runtime, "started.js"], { SEALPOST_API_KEY: fresh.keys.test });
+      const text = blocks
+        .filter(({ language }) => language === "text")
+        .map((block) => block.text)
+        .join("");
+      expect(findDifference({ language: "text", info: "", text, line: 0 }, printed)).toBeNull();
+    },
+    RUN_MS,
+  );
+
+  test(
+    "shows a receiver that takes a genuine delivery and no forged one",
+    async () => {
+      const sample = await takeDelivery();
+      const driver = `import { receive } from "./receiver.js";
+        const statuses = [];
+        for (const { body, headers } of JSON.parse(process.env.SAMPLES)) {
+          const answer = await receive(new Request("http://localhost/", { method: "POST", body, headers }));
+          statuses.push([answer.status, await answer.text()]);
+        }
+        console.log(JSON.stringify(statuses));`;
+      await project.write("deliver.js", driver);
+      const env = { WEBHOOK_SECRET: sample.secret, SAMPLES: JSON.stringify([sample, forge(sample)]) };
+      const [taken = "", statuses = ""] = (await project.run(["node", "deliver.js"], env)).trim().split("\n");
+      expect(taken).toContain(sample.body);
+      expect(JSON.parse(statuses)).toEqual([
+        [200, "thank you"],
+        [401, "wrong_signature"],
+      ]);
+    },
+    RUN_MS,
+  );
+
+  test("names the package and its version as they are", () => {
+    const text = DOC_PAGES.get("sdk") ?? "";
+    expect(text).toContain(`npm install ./${project.packed.filename}\n`);
+    expect(text).toContain(`"${manifest.name}"`);
+  });
+});
