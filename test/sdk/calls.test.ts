@@ -1,8 +1,9 @@
 /** Calls over real connections, to servers that fail as servers do. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { createServer, type Socket } from "node:net";
-import { type Call, Calls, type Settings } from "../../sdk/typescript/src/calls.ts";
+import { type Call, Calls, DEFAULTS, type Settings } from "../../sdk/typescript/src/calls.ts";
 import { ApiError, ConnectionError, NotFoundError } from "../../sdk/typescript/src/errors.ts";
+import { LIMITS } from "../../src/core/limits.ts";
 
 const READ: Call = { method: "GET", path: "/v1/events/{id}", ids: ["evt_1"], repeats: "nature", options: {} };
 const POST: Call = {
@@ -206,6 +207,11 @@ describe("a call that fails", () => {
   });
 });
 
+test("an attempt may take longer than a poller's page may wait, and is made again where it did", () => {
+  expect(DEFAULTS.timeoutMs).toBeGreaterThan(LIMITS.pollWaitSecondsMax.value * 1000);
+  expect(DEFAULTS.retryForMs).toBeGreaterThan(DEFAULTS.timeoutMs);
+});
+
 describe("a deletion", () => {
   const deletion: Call = { ...READ, method: "DELETE" };
 
@@ -216,9 +222,11 @@ describe("a deletion", () => {
     expect(await calls.ask<undefined>(deletion)).toBeUndefined();
   });
 
-  test("of what was never there is an error", async () => {
-    const { calls } = serve(() => json({ code: "not_found", detail: "No." }, 404));
-    expect(calls.ask(deletion)).rejects.toBeInstanceOf(NotFoundError);
+  test("of what was never there is an error, also behind a 429", async () => {
+    const problem = { code: "not_found", detail: "No." };
+    const { calls } = serve((_request, nth) => json(problem, nth === 1 ? 429 : 404));
+    expect(await failureOf(calls.ask(deletion))).toBeInstanceOf(NotFoundError);
+    expect(await failureOf(calls.ask(deletion))).toBeInstanceOf(NotFoundError);
   });
 });
 

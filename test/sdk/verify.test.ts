@@ -37,6 +37,16 @@ test.each<[string, string | Uint8Array | ArrayBuffer]>([
   expect(verified.json()).toMatchObject({ data: { n: 12345678901234567000 } });
 });
 
+test("a byte order mark in front of the text stays there, as it is signed", async () => {
+  const body = "\ufeff{}";
+  const signature = new Published(SECRET).sign("msg_1", new Date(AT * 1000), body);
+  const verified = await new Webhook(SECRET, { now }).verify(
+    { ...HEADERS, "webhook-signature": signature },
+    body,
+  );
+  expect(verified.text).toBe(body);
+});
+
 test("a body that was parsed already is an error that says so", async () => {
   const verifying = new Webhook(SECRET, { now }).verify(HEADERS, JSON.parse(BODY));
   expect(verifying).rejects.toThrow("Give the raw body");

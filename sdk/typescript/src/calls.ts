@@ -1,5 +1,5 @@
 /** How a call is made: its request, its attempts, what becomes of the answer. */
-import { ConnectionError, errorOf, NotFoundError } from "./errors.ts";
+import { ConnectionError, errorOf, NotFoundError, RateLimitError } from "./errors.ts";
 import { List, type PageOf } from "./list.ts";
 import { mayRepeat, pause, type Repeats, waitMs } from "./retries.ts";
 
@@ -13,9 +13,9 @@ export interface JsonFormat {
 export interface Bounds {
   /** How often a call that failed is made again. Default: 4. */
   retries?: number;
-  /** No retry begins later than this many milliseconds after the call began. Default: 60 000. */
+  /** No retry begins later than this many milliseconds after the call began. Default: 90 000. */
   retryForMs?: number;
-  /** How long one attempt may take, in milliseconds. Default: 30 000. */
+  /** How long one attempt may take, in milliseconds. Default: 45 000. */
   timeoutMs?: number;
 }
 
@@ -68,7 +68,7 @@ export interface Call {
   options: KeyedOptions | undefined;
 }
 
-const DEFAULTS = { retries: 4, retryForMs: 60_000, timeoutMs: 30_000 };
+export const DEFAULTS = { retries: 4, retryForMs: 90_000, timeoutMs: 45_000 };
 
 export class Calls {
   readonly #settings: Settings;
@@ -90,16 +90,17 @@ export class Calls {
     const init = this.#requestOf(call);
     const { signal } = call.options ?? {};
     const endsAt = performance.now() + bounds.retryForMs;
+    let mayBeGone = false;
     for (let made = 1; ; made++) {
       try {
         return (await this.#attempt(url, init, bounds.timeoutMs, signal)) as Answer;
       } catch (error) {
-        // What a first attempt has deleted, whose answer was lost, is not found by the second.
-        if (call.method === "DELETE" && made > 1 && error instanceof NotFoundError)
-          return undefined as Answer;
+        if (mayBeGone && error instanceof NotFoundError) return undefined as Answer;
         const wait = waitMs(error, made, Math.random());
         const isLate = made > bounds.retries || performance.now() + wait > endsAt;
         if (isLate || !mayRepeat(error, call.repeats)) throw error;
+        // What an attempt deleted whose answer was lost, the next one does not find. A 429 deletes nothing.
+        mayBeGone ||= call.method === "DELETE" && !(error instanceof RateLimitError);
         await pause(wait, signal);
       }
     }
