@@ -6,6 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCommand } from "./real-server.ts";
 
+/** The published verifier of Standard Webhooks. */
+export const STANDARD_WEBHOOKS = "standardwebhooks==1.1.0";
+
 export const PYTHON_HINT = "apt-get install python3 python3-venv";
 
 /** The folder of an environment with these `NAME==VERSION`; their commands are in its `bin`. */

@@ -31,6 +31,15 @@ const once = await cut.events.publish({ type: "trip.once", data: {} });
 const same = await sealpost.events.list({ type: "trip.once" }).page();
 told["once"] = same.data.map(({ id }) => id === once.id);
 
+const digits = "12345678901234567890";
+const exact = new Sealpost({
+  url,
+  key,
+  json: { parse: (text) => ({ ...JSON.parse(text), text }), stringify: () => \`{"type":"big","data":{"n":\${digits}}}\` },
+});
+const big = await exact.events.publish({ type: "big", data: {} });
+told["digits"] = JSON.stringify(await exact.events.get(big.id)).includes(digits);
+
 const gone = new Sealpost({ url: "http://127.0.0.1:1", key, retries: 0 });
 await gone.project.get().catch((error: unknown) => (told["nobody"] = error instanceof ConnectionError));
 await sealpost.events.get("evt_01KAHM9Q7W00A1B2C3D4E5F6G7").catch((error: unknown) => {
@@ -73,6 +82,7 @@ export const FOUND = {
   listed: true,
   pages: [2, 2, 1],
   once: [true],
+  digits: true,
   nobody: true,
   missing: [404, "not_found", 36],
   invalid: ["/url"],
