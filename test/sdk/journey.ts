@@ -11,6 +11,7 @@ import type { NewEvent } from "${manifest.name}";
 const { SERVICE: url = "", CUT: cutUrl = "", KEY: key = "", RECEIVER: receiver = "" } = process.env;
 const sealpost = new Sealpost({ url, key });
 const told: Record<string, unknown> = {};
+told["exports"] = Object.keys(await import("${manifest.name}")).sort();
 
 const made = await sealpost.endpoints.create({ url: receiver, event_types: ["trip.*"], retry: { schedule: [] } });
 told["secret"] = made.secret?.slice(0, 6);
@@ -78,6 +79,10 @@ console.log(JSON.stringify(told));
 
 /** What it finds at a service that works. */
 export const FOUND = {
+  exports: [
+    ...["ApiError", "ConflictError", "ConnectionError", "InvalidRequestError", "List", "NotFoundError"],
+    ...["RateLimitError", "Sealpost", "SealpostError"],
+  ],
   secret: "whsec_",
   listed: true,
   pages: [2, 2, 1],

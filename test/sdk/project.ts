@@ -1,42 +1,33 @@
 /** A project that has installed the packed file, as anybody else's has. */
-import { mkdirSync } from "node:fs";
+import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { build } from "../../sdk/typescript/build/build.ts";
 import manifest from "../../sdk/typescript/package.json";
 import { runCommand } from "../kit/real-server.ts";
 
+const repository = join(import.meta.dir, "../..");
 const BESIDE = [`typescript@${manifest.devDependencies.typescript}`, "@types/node@20.19.0"];
-const QUIET = ["--ignore-scripts", "--no-audit", "--no-fund", "--silent"];
-
-/** Of `npm pack`, in bytes. */
-export interface Packed {
-  filename: string;
-  size: number;
-  files: { path: string }[];
-}
 
 export class Project {
   readonly folder: string;
-  packed: Packed = { filename: "", size: 0, files: [] };
+  /** The packed file, and the paths within it. */
+  packed = { path: "", files: [] as string[] };
 
-  constructor(private readonly home: string) {
+  constructor(home: string) {
     this.folder = join(home, "project");
   }
 
-  /** Builds the package, packs it, and installs the packed file. */
-  async install(): Promise<void> {
-    const made = join(this.home, "package");
-    await build(made);
-    const [packed] = JSON.parse(await runCommand(["npm", "pack", "--json", made], {}, this.home)) as Packed[];
-    if (packed === undefined) throw new Error("npm packed nothing");
-    this.packed = packed;
-    mkdirSync(this.folder);
+  /** Packs by the commands of a reader in the checkout, and installs by those of one in a project. */
+  async install(toPack: string, toInstall: string): Promise<void> {
+    const printed = await runCommand(["bash", "-ec", toPack], {}, repository);
+    const [name = ""] = /\S+\.tgz$/.exec(printed.trim()) ?? [];
+    const path = join(this.folder, name);
+    cpSync(join(repository, name), path);
+    rmSync(join(repository, name));
     await this.write("package.json", JSON.stringify({ private: true, type: "module" }));
-    await runCommand(
-      ["npm", "install", ...QUIET, join(this.home, packed.filename), ...BESIDE],
-      {},
-      this.folder,
-    );
+    await this.run(["bash", "-ec", toInstall]);
+    await this.run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--silent", ...BESIDE]);
+    const listed = (await this.run(["tar", "--list", "--file", path])).trim().split("\n");
+    this.packed = { path, files: listed.map((file) => file.replace("package/", "")) };
   }
 
   /** Writes a file of the project; its path. */

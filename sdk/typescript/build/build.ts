@@ -1,9 +1,9 @@
 /**
- * Makes the package of the service's OpenAPI document: `bun sdk/typescript/build/build.ts [FOLDER]`, by
- * default in `dist/sdk`. There `npm pack` makes one file of it. Nothing that is generated lies in `sdk/`.
+ * Makes the package of the service's OpenAPI document, in `dist/sdk`: `bun run sdk`. There `npm pack` makes
+ * one file of it. Nothing that is generated lies in `sdk/`.
  */
 import { cpSync, mkdirSync, rmSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import service from "../../../package.json";
 import { openApi } from "../../../test/kit/app.ts";
 import { runCommand } from "../../../test/kit/real-server.ts";
@@ -13,63 +13,50 @@ import { writeIndex } from "./methods.ts";
 
 const home = join(import.meta.dir, "..");
 const repository = join(home, "../..");
+const folder = join(repository, "dist/sdk");
+const source = join(folder, "src");
 
-/** Makes the package in a folder, which is emptied first. */
-export async function build(folder: string): Promise<void> {
-  const document = (await openApi()) as unknown as Document;
-  const source = join(folder, "src");
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(source, { recursive: true });
-  await runCommand([process.execPath, "install", "--frozen-lockfile", "--no-summary"], {}, home);
-  cpSync(join(home, "src"), source, { recursive: true });
-  await Bun.write(join(folder, "openapi.json"), JSON.stringify(document));
-  await Bun.write(join(source, "index.ts"), writeIndex(document));
-  await generateTypes(folder);
-  await compile(folder);
-  // The readers of a package have no use for what its build needs.
+/** The types of the document, by the generator. */
+async function generateTypes(document: Document): Promise<void> {
+  const [input, output, config] = ["openapi.json", "generated", "generator.mjs"].map((name) =>
+    join(folder, name),
+  ) as [string, string, string];
+  const settings = { input, output, plugins: ["@hey-api/typescript"] };
+  await Bun.write(input, JSON.stringify(document));
+  await Bun.write(config, `export default ${JSON.stringify(settings)};`);
+  await runTool("@hey-api/openapi-ts/bin/run.js", "-f", config);
+  cpSync(join(output, "types.gen.ts"), join(source, "types.gen.ts"));
+}
+
+async function compile(): Promise<void> {
+  const options = { noEmit: false, declaration: true, outDir: join(folder, "lib"), rootDir: source };
+  const config = { extends: join(home, "tsconfig.json"), compilerOptions: options, include: ["src"] };
+  await Bun.write(join(folder, "tsconfig.json"), JSON.stringify(config));
+  await runTool("typescript/bin/tsc", "-p", folder);
+}
+
+/** A program of the package's own `devDependencies`. */
+async function runTool(path: string, ...args: string[]): Promise<void> {
+  await runCommand(["node", join(home, "node_modules", path), ...args], {}, folder);
+}
+
+async function writeManifest(): Promise<void> {
+  // Who installs the package has no use for what its build needs.
   const { devDependencies: _, ...rest } = manifest;
   const written = { ...rest, version: service.version };
   await Bun.write(join(folder, "package.json"), `${JSON.stringify(written, null, 2)}\n`);
-  for (const file of [join(home, "README.md"), join(repository, "LICENSE")])
-    cpSync(file, inFolder(folder, file));
 }
 
-function inFolder(folder: string, file: string): string {
-  return join(folder, file.slice(file.lastIndexOf("/") + 1));
-}
-
-async function generateTypes(folder: string): Promise<void> {
-  const generated = join(folder, "generated");
-  const config = join(folder, "generator.mjs");
-  const settings = {
-    input: join(folder, "openapi.json"),
-    output: generated,
-    plugins: ["@hey-api/typescript"],
-  };
-  await Bun.write(config, `export default ${JSON.stringify(settings)};`);
-  await runCommand(
-    ["node", join(home, "node_modules/@hey-api/openapi-ts/bin/run.js"), "-f", config],
-    {},
-    folder,
-  );
-  cpSync(join(generated, "types.gen.ts"), join(folder, "src/types.gen.ts"));
-}
-
-async function compile(folder: string): Promise<void> {
-  const options = {
-    noEmit: false,
-    declaration: true,
-    outDir: join(folder, "lib"),
-    rootDir: join(folder, "src"),
-  };
-  const config = { extends: join(home, "tsconfig.json"), compilerOptions: options, include: ["src"] };
-  await Bun.write(join(folder, "tsconfig.json"), JSON.stringify(config));
-  await runCommand(["node", join(home, "node_modules/typescript/bin/tsc"), "-p", folder], {}, folder);
-}
-
-if (import.meta.main) {
-  const folder = resolve(process.argv[2] ?? join(repository, "dist/sdk"));
-  await build(folder);
-  console.log(folder);
-  process.exit(0);
-}
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(source, { recursive: true });
+await runCommand([process.execPath, "install", "--frozen-lockfile", "--no-summary"], {}, home);
+const made = (await openApi()) as unknown as Document;
+cpSync(join(home, "src"), source, { recursive: true });
+await Bun.write(join(source, "index.ts"), writeIndex(made));
+await generateTypes(made);
+await compile();
+await writeManifest();
+cpSync(join(home, "README.md"), join(folder, "README.md"));
+cpSync(join(repository, "LICENSE"), join(folder, "LICENSE"));
+console.log(folder);
+process.exit(0);

@@ -40,7 +40,8 @@ export function writeIndex(document: Document): string {
 import { List } from "./list.ts";
 import type * as types from "./types.gen.ts";
 
-export * from "./errors.ts";
+export { ApiError, ConflictError, ConnectionError, InvalidRequestError } from "./errors.ts";
+export { NotFoundError, RateLimitError, type RequestFault, SealpostError } from "./errors.ts";
 export { List, type PageOf } from "./list.ts";
 export type { Bounds, CallOptions, JsonFormat, KeyedOptions, Settings } from "./calls.ts";
 export type * from "./types.gen.ts";
