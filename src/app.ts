@@ -247,7 +247,9 @@ function openOutbound(config: Config, { dates, disk, data, replication, logger, 
   });
   const retries = new Retries(data, actors);
   const gauges = () => readGauges({ data, actors, path: disk.path, transport, replication });
-  const metrics = createMetrics(gauges, { version: VERSION, bun: Bun.version, sqlite: disk.version });
+  const nameAccount = (id: number) => data.ids.encode("acct", id);
+  const versions = { version: VERSION, bun: Bun.version, sqlite: disk.version };
+  const metrics = createMetrics(gauges, nameAccount, versions);
   return { guard, transport, actors, retries, recorder, sendParts, metrics, abort };
 }
 

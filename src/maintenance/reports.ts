@@ -7,6 +7,7 @@ import { formatRfc3339 } from "../core/rfc3339.ts";
 import type { Step } from "../platform/clock.ts";
 import type { JobReport } from "../platform/jobs.ts";
 import { hideCredentials, type Logger, type RequestLine } from "../platform/log.ts";
+import type { Result } from "../platform/account-attempts.ts";
 import type { Gauges, Metrics } from "../platform/metrics.ts";
 import type { Actors } from "../delivery/actors.ts";
 import type { AttemptReport } from "../delivery/recorder.ts";
@@ -59,8 +60,9 @@ export function reportJob({ name, rows, seconds, error }: JobReport, metrics: Me
   metrics.jobRuns.count(name);
   metrics.jobRows.count(name, rows);
   metrics.jobSeconds.set(name, seconds);
+  // A series that begins above zero hides its first failure from Prometheus.
+  metrics.jobFailures.count(name, error === undefined ? 0 : 1);
   if (error === undefined) return;
-  metrics.jobFailures.count(name);
   logger.log("error", "job failed", { job: name, error });
 }
 
@@ -73,7 +75,7 @@ export function reportMigrated({ from, to }: Migrated, logger: Logger): void {
 /** Has the store and the event loop tell what they find out. Answers how to stop. */
 export function watchAll(data: Pick<Data, "store" | "tally">, metrics: Metrics, logger: Logger): () => void {
   watchStore(data, metrics, logger);
-  const stop = [watchLoop(metrics), watchDisk(data, logger), watchKeys(data, logger)];
+  const stop = [watchLoop(metrics), watchDisk(data, logger), watchKeys(data, logger), watchAccounts(metrics)];
   return () => stop.forEach((end) => end());
 }
 
@@ -119,6 +121,15 @@ function watchLoop({ loopLagSeconds }: Metrics): () => void {
     loopLagSeconds.observe(Math.max(0, now - expected) / 1000);
     expected = now + LAG_LOOK_MS;
   }, LAG_LOOK_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+const ACCOUNTS_LOOK_MS = 600_000;
+
+/** Looks which accounts are the busy ones, which the metrics name. */
+function watchAccounts({ accountAttempts }: Metrics): () => void {
+  const timer = setInterval(() => accountAttempts.endPeriod(), ACCOUNTS_LOOK_MS);
   timer.unref();
   return () => clearInterval(timer);
 }
@@ -266,9 +277,10 @@ function apiOf(method: string, route: string): string {
   return route.startsWith("/poll/") ? "poll" : "management";
 }
 
-function countRequest({ method, route, status, durationMs }: RequestLine, metrics: Metrics): void {
+function countRequest({ method, route, status, refusal, durationMs }: RequestLine, metrics: Metrics): void {
   const api = apiOf(method, route);
   metrics.requests.count(requestLabel(api, status));
+  if (refusal !== null) metrics.requestsRefused.count(`${api} ${refusal}`);
   if (api !== "poll") metrics.requestSeconds.observe(durationMs / 1000, api);
 }
 
@@ -296,19 +308,40 @@ function attemptLabels(outcome: Outcome, code: number | null): string {
   return (known[hundreds] ??= `${outcome} ${code === null ? "none" : `${hundreds}xx`}`);
 }
 
+const kindLabels = new Map<string, Record<Result, string>>();
+
+function kindLabel(kind: string, result: Result): string {
+  let known = kindLabels.get(kind);
+  if (!known) kindLabels.set(kind, (known = { delivered: `${kind} delivered`, failed: `${kind} failed` }));
+  return known[result];
+}
+
+function countAttempt(
+  { settlement: { sent, endpoint }, lagMs }: AttemptReport,
+  tenants: Pick<Data["tenants"], "accountIdOf">,
+  metrics: Metrics,
+): void {
+  const { outcome, statusCode, durationMs } = sent;
+  metrics.attempts.count(attemptLabels(outcome, statusCode));
+  if (lagMs !== null) metrics.lagSeconds.observe(Math.max(0, lagMs) / 1000);
+  if (outcome === "handed_out") return;
+  const result = outcome === "delivered" ? "delivered" : "failed";
+  metrics.attemptSeconds.observe(durationMs / 1000);
+  metrics.kindAttempts.count(kindLabel(endpoint.kind, result));
+  metrics.accountAttempts.count(tenants.accountIdOf(endpoint.projectId), result);
+}
+
 export function reportAttempt(
   report: AttemptReport,
-  data: Pick<Data, "ids">,
+  data: Pick<Data, "ids" | "tenants">,
   logger: Logger,
   metrics: Metrics,
 ): void {
-  const { settlement, number, nextAttemptAt, lagMs } = report;
+  countAttempt(report, data.tenants, metrics);
+  const { settlement, number, nextAttemptAt } = report;
   const { load, sent, endpoint, trigger, change } = settlement;
   const { outcome } = sent;
   const code = sent.statusCode;
-  metrics.attempts.count(attemptLabels(outcome, code));
-  if (outcome !== "handed_out") metrics.attemptSeconds.observe(sent.durationMs / 1000);
-  if (lagMs !== null) metrics.lagSeconds.observe(Math.max(0, lagMs) / 1000);
   const endpointId = sent.endpointId ?? data.ids.encode("ep", endpoint.id);
   const eventId = data.ids.encode("evt", load.delivery.eventId);
   const deliveryId = sent.messageId ?? data.ids.encode("msg", load.delivery.id);

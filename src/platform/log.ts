@@ -1,5 +1,6 @@
 /** One JSON line per unit of work on standard output. Lines are gathered and written together. */
 
+import type { ErrorCode } from "../core/errors.ts";
 import { formatRfc3339 } from "../core/rfc3339.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
@@ -94,6 +95,8 @@ export interface RequestLine {
   method: string;
   route: string;
   status: number;
+  /** The code of the error that it was answered with. */
+  refusal: ErrorCode | null;
   durationMs: number;
   /** null where nobody was recognised. */
   projectId: number | null;

@@ -1,7 +1,10 @@
+import { AccountAttempts, NAMED_ACCOUNTS_MAX } from "./account-attempts.ts";
+
 /**
- * Numbers for Prometheus (text format 0.0.4). Labels never hold ids, so that ten thousand endpoints make no
- * more series than one. Kept by ourselves: counting is on the hot path, three times for each event, and costs
- * an addition here; the usual client library hashes a label object each time (4 % of all CPU at full load).
+ * Numbers for Prometheus (text format 0.0.4). The only ids in labels are those of a few accounts: ten
+ * thousand endpoints, or accounts, make no more series than ten. Kept by ourselves: counting is on the hot
+ * path, a few times for each event, and costs an addition here; the usual client library hashes a label
+ * object each time (4 % of all CPU at full load).
  */
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
@@ -251,10 +254,13 @@ const GAUGES: Readonly<Record<keyof Gauges, readonly [name: string, help: string
 export interface Metrics {
   eventsAccepted: Counter;
   attempts: Counter;
+  kindAttempts: Counter;
+  accountAttempts: AccountAttempts;
   attemptSeconds: Histogram;
   lagSeconds: Histogram;
   deliveriesEnded: Counter;
   requests: Counter;
+  requestsRefused: Counter;
   requestSeconds: Histogram;
   commitSeconds: Histogram;
   syncSeconds: Histogram;
@@ -274,16 +280,79 @@ export interface Metrics {
   print: () => Promise<string>;
 }
 
-export function createMetrics(readGauges: () => Promise<Gauges>, versions: Labels): Metrics {
+/** `nameAccount` gives the id of an account as the API shows it. */
+export function createMetrics(
+  readGauges: () => Promise<Gauges>,
+  nameAccount: (accountId: number) => string,
+  versions: Labels,
+): Metrics {
+  const accountAttempts = new AccountAttempts();
   const counted = {
     ...deliveryMetrics(),
+    byAccount: accountMetric(accountAttempts, nameAccount),
     requests: new Counter("sealpost_http_requests_total", "Requests answered.", ["api", "status"]),
+    requestsRefused: new Counter(
+      "sealpost_http_requests_refused_total",
+      "Requests answered with an error, by its code; what a source refuses in silence is left out.",
+      ["api", "reason"],
+    ),
     requestSeconds: new Histogram(
       "sealpost_http_request_duration_seconds",
       "From a request to its answer; held polls are left out.",
       SHORT_SECONDS,
       "api",
     ),
+    ...processMetrics(),
+    ingestRejected: new Counter("sealpost_ingest_rejected_total", "Inbound requests refused.", ["reason"]),
+    duplicates: new Counter("sealpost_dedup_hits_total", "Events that were there before.", []),
+    ...replicaMetrics(),
+    ...jobMetrics(),
+  };
+  const print = async () => {
+    const gauges = await readGauges();
+    return [...Object.values(counted), ...gaugesOf(gauges, versions)].map(printMetric).join("");
+  };
+  return { ...counted, accountAttempts, print };
+}
+
+function deliveryMetrics() {
+  return {
+    eventsAccepted: new Counter("sealpost_events_accepted_total", "Events on disk, by the way they came.", [
+      "origin",
+    ]),
+    attempts: new Counter(
+      "sealpost_attempts_total",
+      "Attempts by their first outcome: what a poller fetched is handed_out, and stays so here once it is acknowledged.",
+      ["outcome", "status_class"],
+    ),
+    kindAttempts: new Counter(
+      "sealpost_kind_attempts_total",
+      "Attempts by the kind of the endpoint; what pollers fetched is left out.",
+      ["kind", "result"],
+    ),
+    attemptSeconds: new Histogram("sealpost_attempt_duration_seconds", "How long attempts took."),
+    lagSeconds: new Histogram("sealpost_delivery_lag_seconds", "How late first attempts start."),
+    deliveriesEnded: new Counter(
+      "sealpost_deliveries_ended_total",
+      "Deliveries that came to their end, by status, and dead ones by reason.",
+      ["status", "reason"],
+    ),
+  };
+}
+
+function accountMetric(attempts: AccountAttempts, nameAccount: (accountId: number) => string): Metric {
+  const name = "sealpost_account_attempts_total";
+  const linesOf: Metric["lines"] = () =>
+    attempts.read().flatMap(([id, counts]) => {
+      const account = id === null ? "other" : nameAccount(id);
+      return Object.entries(counts).map(([result, count]) => series(name, { account, result }, count));
+    });
+  const help = `Attempts by account: of ${NAMED_ACCOUNTS_MAX} busy ones by id, of the others together; what pollers fetched is left out.`;
+  return { name, help, type: "counter", lines: linesOf };
+}
+
+function processMetrics() {
+  return {
     commitSeconds: new Histogram(
       "sealpost_commit_duration_seconds",
       "How long transactions took on the event loop.",
@@ -305,35 +374,6 @@ export function createMetrics(readGauges: () => Promise<Gauges>, versions: Label
       ["direction"],
     ),
     diskFull: new Counter("sealpost_disk_full_total", "How often the disk was found full.", []),
-    ingestRejected: new Counter("sealpost_ingest_rejected_total", "Inbound requests refused.", ["reason"]),
-    duplicates: new Counter("sealpost_dedup_hits_total", "Events that were there before.", []),
-    ...replicaMetrics(),
-    ...jobMetrics(),
-  };
-  const print = async () => {
-    const gauges = await readGauges();
-    return [...Object.values(counted), ...gaugesOf(gauges, versions)].map(printMetric).join("");
-  };
-  return { ...counted, print };
-}
-
-function deliveryMetrics() {
-  return {
-    eventsAccepted: new Counter("sealpost_events_accepted_total", "Events on disk, by the way they came.", [
-      "origin",
-    ]),
-    attempts: new Counter(
-      "sealpost_attempts_total",
-      "Attempts by their first outcome: what a poller fetched is handed_out, and stays so here once it is acknowledged.",
-      ["outcome", "status_class"],
-    ),
-    attemptSeconds: new Histogram("sealpost_attempt_duration_seconds", "How long attempts took."),
-    lagSeconds: new Histogram("sealpost_delivery_lag_seconds", "How late first attempts start."),
-    deliveriesEnded: new Counter(
-      "sealpost_deliveries_ended_total",
-      "Deliveries that came to their end, by status, and dead ones by reason.",
-      ["status", "reason"],
-    ),
   };
 }
 
@@ -358,15 +398,16 @@ function replicaMetrics() {
   };
 }
 
+/** Their label is not `job`: that is one which Prometheus gives to all that it reads. */
 function jobMetrics() {
   return {
-    jobRuns: new Counter("sealpost_job_runs_total", "Runs of scheduled jobs.", ["job"]),
-    jobFailures: new Counter("sealpost_job_failures_total", "Runs of scheduled jobs that failed.", ["job"]),
-    jobRows: new Counter("sealpost_job_rows_total", "Rows that scheduled jobs removed or changed.", ["job"]),
+    jobRuns: new Counter("sealpost_job_runs_total", "Runs of scheduled jobs.", ["name"]),
+    jobFailures: new Counter("sealpost_job_failures_total", "Runs of scheduled jobs that failed.", ["name"]),
+    jobRows: new Counter("sealpost_job_rows_total", "Rows that scheduled jobs removed or changed.", ["name"]),
     jobSeconds: new LastValues(
       "sealpost_job_last_duration_seconds",
       "How long the last run of each scheduled job took.",
-      "job",
+      "name",
     ),
   };
 }

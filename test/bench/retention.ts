@@ -98,13 +98,13 @@ async function watch(name: string, days: number, key: string, job: string | null
     const loop = new LoopMeter();
     const { latency, perSecond: reached } = await peer.ask<PacerReport>({ runMs: RUN_MS });
     loop.stop();
-    const runs = job === null ? 1 : await metric(app.url, `sealpost_job_runs_total{job="${job}"}`);
+    const runs = job === null ? 1 : await metric(app.url, `sealpost_job_runs_total{name="${job}"}`);
     print(name, [reached, latency.p50Ms, latency.p99Ms, loop.longestMs, loop.longestBusyMs]);
     if (runs > 0) break;
   }
   const seconds = (performance.now() - startedAt) / 1000;
-  const removed = await metric(app.url, 'sealpost_job_rows_total{job="retention"}');
-  const took = await metric(app.url, 'sealpost_job_last_duration_seconds{job="retention"}');
+  const removed = await metric(app.url, 'sealpost_job_rows_total{name="retention"}');
+  const took = await metric(app.url, 'sealpost_job_last_duration_seconds{name="retention"}');
   console.log(
     `${name}: ${removed} events removed, in ${took.toFixed(0)} s; file ${fileMib()} MiB after ${seconds.toFixed(0)} s`,
   );

@@ -1,5 +1,6 @@
 /** What the whole service writes on standard output: one JSON object a line, each field once. */
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
+import { AccountAttempts } from "../../src/platform/account-attempts.ts";
 import { startApp } from "../kit/app.ts";
 import { operatorOf, startOperated } from "../kit/operator.ts";
 import { RunningClock } from "../kit/running-clock.ts";
@@ -42,4 +43,19 @@ test("ids that are ahead of the clock, as that was wrong before a start, are tol
   expect(await ahead()).toBeGreaterThan(23 * 3600);
   await app.stop();
   expect(app.log().match(/"level":"error","msg":"ids are ahead of the clock/g)).toHaveLength(1);
+});
+
+test("which accounts are busy is looked for every ten minutes, until the service stops", async () => {
+  const begun = spyOn(globalThis, "setInterval");
+  const ended = spyOn(globalThis, "clearInterval");
+  const periods = spyOn(AccountAttempts.prototype, "endPeriod");
+  const app = await startApp();
+  const at = begun.mock.calls.findIndex(([, ms]) => ms === 600_000);
+  const [look] = begun.mock.calls[at] ?? [];
+  if (typeof look === "function") look();
+  expect(periods).toHaveBeenCalledTimes(1);
+  await app.stop();
+  expect(ended).toHaveBeenCalledWith(begun.mock.results[at]?.value);
+  for (const spy of [begun, ended, periods]) spy.mockRestore();
+  await app[Symbol.asyncDispose]();
 });

@@ -1,10 +1,13 @@
 /** What an operator sees in /metrics of the whole service: every wait has a number. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { limit } from "../../src/core/limits.ts";
+import { NAMED_ACCOUNTS_MAX } from "../../src/platform/account-attempts.ts";
 import { operatorOf } from "../kit/operator.ts";
 import { RunningClock } from "../kit/running-clock.ts";
 import { requireTool } from "../kit/tools.ts";
 import { batch, Bench, deliveries, publish, publishMany } from "../store/counts/kit.ts";
+
+const SERIES_MAX = 270;
 
 let bench: Bench;
 
@@ -175,6 +178,56 @@ describe("events and attempts", () => {
   });
 });
 
+describe("success", () => {
+  test("is told by account and by the kind of the endpoint, but for what pollers fetch", async () => {
+    await using own = await Bench.open();
+    const [{ live, id: good }, { live: other, id: bad }] = [
+      await own.tenant("unlimited"),
+      await own.tenant("unlimited"),
+    ];
+    await own.endpoint(live);
+    const { id, secret } = await live.create("/v1/endpoints", { kind: "poll", config: {} });
+    const path = own.path();
+    own.receiver.at(path, failing);
+    await own.endpoint(other, path);
+    await publishMany(live, 3);
+    await publishMany(other, 2);
+    await own.app.until(async () => (await gauge("sealpost_attempts_in_flight", own)) === 0);
+    await own.settled(other);
+    expect((await own.app.with(String(secret)).get(`/poll/${id}`)).status).toBe(200);
+    const byAccount = (account: string, result: string) =>
+      counter(`sealpost_account_attempts_total{account="${account}",result="${result}"}`, own);
+    const byKind = (result: string) =>
+      counter(`sealpost_kind_attempts_total{kind="http",result="${result}"}`, own);
+    await own.app.until(async () => (await byKind("delivered")) === 3);
+    expect([await byAccount(good, "delivered"), await byAccount(good, "failed")]).toEqual([3, 0]);
+    expect([await byAccount(bad, "delivered"), await byAccount(bad, "failed")]).toEqual([0, 2]);
+    expect([await byAccount("other", "delivered"), await byAccount("other", "failed")]).toEqual([0, 0]);
+    expect(await byKind("failed")).toBe(2);
+    expect(await print(own)).not.toContain('kind="poll"');
+  });
+});
+
+describe("what is refused", () => {
+  test("is told by its reason: what a caller is answered, and what a source refuses in silence", async () => {
+    await using own = await Bench.open();
+    const { live } = await own.tenant("unlimited");
+    const refused = (api: string, reason: string) =>
+      counter(`sealpost_http_requests_refused_total{api="${api}",reason="${reason}"}`, own);
+    expect((await live.post("/v1/events", { data: {} })).status).toBe(422);
+    expect((await own.app.with("sp_live_nobody").post("/v1/events", {})).status).toBe(401);
+    expect((await live.get("/v1/events/evt_nobody")).status).toBe(404);
+    expect((await own.app.with(null).post("/ingest/src_nobody", {})).status).toBe(401);
+    await publish(live);
+    expect(await refused("publish", "invalid_request")).toBe(1);
+    expect(await refused("publish", "unauthenticated")).toBe(1);
+    expect(await refused("management", "not_found")).toBe(1);
+    expect(await counter('sealpost_ingest_rejected_total{reason="unknown_source"}', own)).toBe(1);
+    const told = (await print(own)).match(/^sealpost_http_requests_refused_total.* (\d+)$/gm);
+    expect(told).toHaveLength(3);
+  });
+});
+
 describe("what /metrics tells of the process", () => {
   test("requests by API and status, commits, syncs, the loop, and the disk", async () => {
     const { live } = await bench.tenant("unlimited");
@@ -213,17 +266,29 @@ describe("what /metrics tells of the process", () => {
   test("stays below 300 series, whatever there is and whatever happens", async () => {
     const samples = (await print()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
     // What has not happened yet has no series: every outcome with each class of status, each API with
-    // twenty statuses.
+    // twenty statuses, and every reason of a refusal.
     const open = new Set(samples.map((line) => line.split(/[{ ]/)[0]));
     expect(open.has("sealpost_attempts_total")).toBe(true);
-    expect(samples.length).toBeLessThan(220);
+    expect(samples.length).toBeLessThan(SERIES_MAX);
     const { live } = await bench.tenant("unlimited");
     for (let n = 0; n < 50; n++) await bench.endpoint(live);
     await publish(live);
     await bench.settled(live);
+    // More accounts than get a name.
+    for (let n = 0; n < 2 * NAMED_ACCOUNTS_MAX; n++) {
+      const { live: another } = await bench.tenant("unlimited");
+      await bench.endpoint(another);
+      await publish(another);
+      await bench.settled(another);
+    }
     const after = (await print()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-    expect(after.length).toBeLessThan(220);
-    for (const line of after) expect(line).not.toMatch(/(ep|proj|evt|msg|acct)_[0-9A-Z]{6}/);
+    expect(after.length).toBeLessThan(SERIES_MAX);
+    const named = after.filter((line) => line.startsWith("sealpost_account_attempts_total{"));
+    expect(named).toHaveLength(2 * (NAMED_ACCOUNTS_MAX + 1));
+    for (const line of after) {
+      expect(line).not.toMatch(/(ep|proj|evt|msg)_[0-9A-Z]{6}/);
+      if (!named.includes(line)) expect(line).not.toMatch(/acct_[0-9A-Z]{6}/);
+    }
   });
 
   test.skipIf(!requireTool("promtool", "apt-get install prometheus"))(

@@ -1,5 +1,6 @@
 import { accountOf, type Caller, memberOf } from "../../core/caller.ts";
 import {
+  type ErrorCode,
   type Fault,
   INTERNAL,
   invalidAll,
@@ -99,6 +100,7 @@ export class RequestHandler implements RequestContext {
   private answerRoom: AnswerRoom | null = null;
   private endWork: (() => void) | null = null;
   private isAudited = false;
+  private refusal: ErrorCode | null = null;
   private readonly startedAt = performance.now();
 
   constructor(
@@ -400,16 +402,18 @@ export class RequestHandler implements RequestContext {
   }
 
   private explain(error: unknown): Answer {
-    const members = { request_id: this.requestId };
-    if (error instanceof Problem) return problemAnswer(error, members);
     const hasLeft = this.request.signal.aborted && error instanceof Error && error.name === "AbortError";
     if (hasLeft) return { status: CLIENT_CLOSED_REQUEST };
-    this.shared.parts.logFailure({
-      requestId: this.requestId,
-      route: this.prepared.route.path,
-      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
-    });
-    return problemAnswer(INTERNAL, members);
+    if (!(error instanceof Problem)) {
+      this.shared.parts.logFailure({
+        requestId: this.requestId,
+        route: this.prepared.route.path,
+        error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      });
+    }
+    const problem = error instanceof Problem ? error : INTERNAL;
+    this.refusal = problem.code;
+    return problemAnswer(problem, { request_id: this.requestId });
   }
 
   private render(answer: Answer): Response {
@@ -466,6 +470,7 @@ export class RequestHandler implements RequestContext {
       method: this.request.method,
       route: this.prepared.route.path,
       status,
+      refusal: this.refusal,
       durationMs: Math.round((performance.now() - this.startedAt) * 1000) / 1000,
       projectId: this.caller === null ? null : this.caller.projectId,
     });

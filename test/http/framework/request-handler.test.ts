@@ -105,8 +105,8 @@ describe("the log", () => {
     await quiet.send("POST", `/v1/things/${secret}?${secret}=1`, { json: { [secret]: secret } });
     await quiet.send("GET", `/${secret}`, { token: secret });
     expect(quiet.parts.lines.map(({ durationMs: _ms, requestId: _id, ...line }) => line)).toEqual([
-      { method: "POST", route: "/v1/things/:id", status: 422, projectId: 7 },
-      { method: "GET", route: "unmatched", status: 404, projectId: null },
+      { method: "POST", route: "/v1/things/:id", status: 422, refusal: "invalid_request", projectId: 7 },
+      { method: "GET", route: "unmatched", status: 404, refusal: "not_found", projectId: null },
     ]);
     expect(JSON.stringify(quiet.parts.lines)).not.toContain(secret);
     expect(quiet.parts.lines.every(({ durationMs }) => Number.isFinite(durationMs))).toBe(true);
