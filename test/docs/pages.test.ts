@@ -67,6 +67,7 @@ test("every block is an example that a test runs: of this file, or of slow suite
     transformations: ["event", "transformations", "becomes", "malformed", "refused"],
     schemas: ["schema", "satisfies", "violates", "refused"],
     operating: ["in a terminal"],
+    monitoring: ["prometheus.yml"],
     pair: ["in a terminal"],
     cells: ["in a terminal", "in a terminal, with Litestream"],
     orchestrators: ["in a terminal", "as root"],
@@ -87,6 +88,7 @@ test("every block is an example that a test runs: of this file, or of slow suite
     // The page of promises has commands in its table: test/docs/promises.test.ts.
     const few: Record<string, number> = {
       operating: 2,
+      monitoring: 1,
       pair: 4,
       cells: 3,
       planning: 0,

@@ -33,6 +33,23 @@ export async function buildGoTool(target: string): Promise<string> {
 }
 
 /**
+ * The path of the executable of one file of Go, which needs `MODULE@VERSION` and nothing else. Builds it
+ * where this machine has none of just this file yet.
+ */
+export async function buildGoFile(source: string, target: string): Promise<string> {
+  const [module = "", version = ""] = target.split("@");
+  const text = await Bun.file(source).text();
+  const executable = join(tmpdir(), `sealpost-go-${Bun.hash(target + text).toString(36)}`, "run");
+  if (existsSync(executable)) return executable;
+  const folder = mkdtempSync(join(tmpdir(), "sealpost-go-build-"));
+  await Bun.write(join(folder, "main.go"), text);
+  await Bun.write(join(folder, "go.mod"), `module run\ngo 1.${GO_MINOR_MIN}\nrequire ${module} ${version}\n`);
+  await runCommand([await findGo(), "build", "-mod=mod", "-o", "run", "."], { CGO_ENABLED: "0" }, folder);
+  renameSync(folder, join(executable, ".."));
+  return executable;
+}
+
+/**
  * The folder of `MODULE@VERSION`, for files that stand beside its code: schemas, for one. Downloads it where
  * this machine has it not yet.
  */

@@ -1,7 +1,7 @@
 /**
  * JSON schemas of the Kubernetes API for kubeconform, made from the OpenAPI document that Kubernetes' own Go
- * module holds, and from the definition of the Prometheus operator's ServiceMonitor. A field that is not in
- * them is an error: the API server drops it in silence.
+ * module holds, and from the Prometheus operator's definitions of what it takes. A field that is not in them
+ * is an error: the API server drops it in silence.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,8 +45,8 @@ interface Definition {
 }
 
 /**
- * What kubeconform says of a manifest with objects of these kinds, or ServiceMonitors: how many are valid,
- * or what is wrong.
+ * What kubeconform says of a manifest with objects of these kinds, ServiceMonitors or PrometheusRules: how
+ * many are valid, or what is wrong.
  */
 export async function makeKubeconform(
   folder: string,
@@ -75,11 +75,13 @@ async function writeKubeSchemas(folder: string, kinds: readonly string[]): Promi
     for (const kind of definition["x-kubernetes-group-version-kind"] ?? [])
       if (kinds.includes(kind.kind)) write(folder, kind, closed(definitions, name));
   }
-  const file = "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml";
-  const text = await Bun.file(join(await downloadGoModule(OPERATOR), file)).text();
-  const { spec } = Bun.YAML.parse(text) as Definition;
-  for (const { name: version, schema } of spec.versions)
-    write(folder, { group: spec.group, version, kind: spec.names.kind }, strict(schema.openAPIV3Schema));
+  const definitionsFolder = join(await downloadGoModule(OPERATOR), "example/prometheus-operator-crd");
+  for (const name of ["servicemonitors", "prometheusrules"]) {
+    const text = await Bun.file(join(definitionsFolder, `monitoring.coreos.com_${name}.yaml`)).text();
+    const { spec } = Bun.YAML.parse(text) as Definition;
+    for (const { name: version, schema } of spec.versions)
+      write(folder, { group: spec.group, version, kind: spec.names.kind }, strict(schema.openAPIV3Schema));
+  }
   return join(folder, "{{.ResourceKind}}{{.KindSuffix}}.json");
 }
 

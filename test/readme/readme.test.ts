@@ -28,6 +28,7 @@ const EVERY_PAGE = [
     "cells",
     "limits",
     "measurements",
+    "monitoring",
     "operating",
     "orchestrators",
     "pair",

@@ -6,12 +6,14 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import page from "../../src/docs/orchestrators.md" with { type: "text" };
 import { Grounds } from "../durability/grounds.ts";
 import { Client } from "../kit/app.ts";
 import { VERSITYGW_TARGET } from "../kit/aws-servers.ts";
+import { ALERTS_FILE } from "../kit/alerts.ts";
 import { COMPOSE_FILE, readCompose } from "../kit/compose.ts";
+import { makeDashboards } from "../kit/dashboards.ts";
 import { buildGoTool } from "../kit/go.ts";
 import { makeKubeconform } from "../kit/kube-schemas.ts";
 import {
@@ -33,7 +35,15 @@ import { readBlocks } from "../readme/blocks.ts";
 
 const repository = join(import.meta.dir, "../..");
 const COMPOSE = "github.com/compose-spec/compose-go/v2/cmd@v2.16.2";
-const KINDS = ["StatefulSet", "Service", "PodDisruptionBudget", "NetworkPolicy", "Ingress", "Secret"];
+const KINDS = [
+  "StatefulSet",
+  "Service",
+  "PodDisruptionBudget",
+  "NetworkPolicy",
+  "Ingress",
+  "Secret",
+  "ConfigMap",
+];
 /** Of the chart without further values: two Services, and no Ingress. */
 const DEFAULT_COUNT = 5;
 const EVERYTHING = {
@@ -41,6 +51,8 @@ const EVERYTHING = {
   ...{ "ingress.enabled": "true", "ingress.host": "a.example", "ingress.tlsSecret": "tls" },
   ...{ "ingress.className": "haproxy", "ingress.annotations.a": "b", "serviceMonitor.enabled": "true" },
   ...{ "serviceMonitor.labels.release": "prometheus", "settings.SEALPOST_CELL": "7K" },
+  ...{ "prometheusRule.enabled": "true", "prometheusRule.labels.release": "prometheus" },
+  ...{ "dashboards.enabled": "true", "settings.SEALPOST_BASE_URL": "https://a.example" },
   ...{ "image.pullSecrets[0]": "registry", "nodeSelector.disk": "ssd", "tolerations[0].operator": "Exists" },
   ...{ "volume.storageClass": "local", "podAnnotations.a": "b" },
   ...{ "networkPolicy.from[0].namespaceSelector.matchLabels.a": "b" },
@@ -79,7 +91,7 @@ describe("the chart", () => {
     "%s passes helm lint and kubeconform",
     async (name, values) => {
       expect(await runHelm(["lint", "--strict"], values)).toContain("1 chart(s) linted, 0 chart(s) failed");
-      const count = name === "everything" ? DEFAULT_COUNT + 2 : DEFAULT_COUNT;
+      const count = name === "everything" ? DEFAULT_COUNT + 4 : DEFAULT_COUNT;
       const yaml = await renderChart(values);
       expect(await conform(yaml)).toBe(count);
       expect(readObjects(yaml)).toHaveLength(count);
@@ -93,6 +105,7 @@ describe("the chart", () => {
     ["minAvailable: 1", "minAvailable: [1]", "minAvailable"],
     ["credentials:", "credential:", "additional properties 'credential' not allowed"],
     ["pathType: Prefix", "", "missing property 'pathType'"],
+    ["expr: sealpost_writable", "exp: sealpost_writable", "additional properties 'exp' not allowed"],
     ["kind: NetworkPolicy", "kind: NetworkPolice", "could not find schema for NetworkPolice"],
     ["serviceName:", "replicas: 2\n  serviceName:", "already set"],
   ];
@@ -106,6 +119,18 @@ describe("the chart", () => {
     },
     60_000,
   );
+
+  test("has the alerts and the dashboards as they are, but for the address", async () => {
+    const objects = readObjects(await renderChart(EVERYTHING));
+    const of = (wanted: string) => objects.find(({ kind }) => kind === wanted);
+    const alerts = (await Bun.file(ALERTS_FILE).text()).replaceAll(
+      "http://localhost:8080",
+      "https://a.example",
+    );
+    expect(of("PrometheusRule")).toMatchObject({ spec: Bun.YAML.parse(alerts) as object });
+    const data = Object.fromEntries(makeDashboards().map(({ path, text }) => [basename(path), text]));
+    expect(of("ConfigMap")).toMatchObject({ data });
+  }, 60_000);
 
   const REFUSED: [values: Record<string, string>, says: string][] = [
     [{ mode: "pair" }, "mode pair needs replicaUrl"],
