@@ -64,20 +64,26 @@ export interface RotateOptions {
 /** `sealpost rotate-master-key`; answers the exit code. */
 export function runRotate({ options, usage }: Call<RotateOptions>): Promise<number> {
   return run(usage, async () => {
-    const { encrypted, left, keyFile } = await rotateMasterKey(configured());
+    const { encrypted, left, keyFile, isKeyMade } = await rotateMasterKey(configured());
     const problems =
       left === 0
         ? []
         : [`${left} secrets need a key that is not given: give it behind the others, and call again`];
     const next = left > 0 ? null : (keyFile ?? "SEALPOST_SECRET_KEY");
-    print(options.json === true, { encrypted, left, problems, next: next === null ? [] : [nextKeyOf(next)] });
+    print(options.json === true, {
+      encrypted,
+      left,
+      key_made: isKeyMade ? "yes" : "no",
+      problems,
+      next: next === null ? [] : [nextKeyOf(next)],
+    });
     return left === 0 ? EXIT.good : EXIT.failed;
   });
 }
 
 /** What may be done with the old keys. */
 function nextKeyOf(place: string): string {
-  return `Every secret is encrypted by the first key of ${place}. The others open older backups: keep them for as long as you may restore one.`;
+  return `Every secret is encrypted by the first key of ${place}: keep a copy of it elsewhere. The others open older backups: keep them for as long as you may restore one.`;
 }
 
 function run(usage: string, work: () => Promise<number>): Promise<number> {

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, statSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Config } from "../config.ts";
 import type { Cipher } from "../core/cipher.ts";
 import { SettingsError } from "../platform/start-error.ts";
+import { requireOwnDirectory } from "./own-directory.ts";
 import { GENERATION_FILE } from "../replica/generations.ts";
 import { DATABASE_FILE, DATABASE_PARTS, DatabaseError, lockDirectory } from "../store/database.ts";
 import { type Copy, examine } from "../store/copy.ts";
@@ -27,11 +28,7 @@ export async function restoreBackup(
   const dir = resolve(config.dataDir);
   const litestream = requireLitestream();
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const owner = statSync(dir).uid;
-  if ((process.getuid?.() ?? owner) !== owner)
-    throw new SettingsError([
-      `SEALPOST_DATA_DIR (${dir}) belongs to user ${owner}, who has to restore it: the service cannot use another user's files`,
-    ]);
+  requireOwnDirectory(dir);
   const lock = lockDirectory(dir);
   try {
     const left = [...DATABASE_PARTS, GENERATION_FILE].find((name) => existsSync(join(dir, name)));

@@ -1,10 +1,12 @@
 import { resolve } from "node:path";
 import type { Config } from "../config.ts";
 import { Cipher, type SecretKeys } from "../core/cipher.ts";
+import { Problem } from "../core/errors.ts";
 import { addDirectoryKey, directoryKeys, secretKeyPath } from "../platform/secret-key.ts";
 import { SettingsError } from "../platform/start-error.ts";
 import { turnParts } from "../platform/turns.ts";
-import { hasDatabase, lockDirectory, openDatabase } from "../store/database.ts";
+import { DatabaseError, hasDatabase, lockDirectory, openDatabase } from "../store/database.ts";
+import { requireOwnDirectory } from "./own-directory.ts";
 import { Sealing } from "../store/resources/sealing.ts";
 import { Store } from "../store/store.ts";
 
@@ -16,6 +18,8 @@ export interface Rotation {
   left: number;
   /** The file that holds the keys; null where SEALPOST_SECRET_KEY does. */
   keyFile: string | null;
+  /** False where an interrupted rotation went on with the key that it had made. */
+  isKeyMade: boolean;
 }
 
 /**
@@ -27,20 +31,37 @@ export interface Rotation {
 export async function rotateMasterKey(config: Config): Promise<Rotation> {
   const dir = resolve(config.dataDir);
   if (!hasDatabase(dir)) throw new SettingsError([`SEALPOST_DATA_DIR (${dir}) holds no database`]);
+  requireOwnDirectory(dir);
   const lock = lockDirectory(dir);
-  const given = config.secretKeys;
+  try {
+    return await rotateIn(dir, config.secretKeys);
+  } finally {
+    lock.release();
+  }
+}
+
+async function rotateIn(dir: string, given: SecretKeys | null): Promise<Rotation> {
   const keys = given ?? directoryKeys(dir, false).keys;
   const disk = openDatabase(dir);
   const store = openStore(disk);
+  let isKeyMade = false;
+  const makeKey = () => {
+    if (given !== null) return null;
+    isKeyMade = true;
+    return addDirectoryKey(dir);
+  };
   try {
-    const sealing = sealingOf(store, keys, () => (given === null ? addDirectoryKey(dir) : null));
+    const sealing = sealingOf(store, keys, makeKey);
     let encrypted = 0;
     while (sealing.isDue) encrypted += await sealing.step();
-    return { encrypted, left: sealing.left, keyFile: given === null ? secretKeyPath(dir) : null };
+    const keyFile = given === null ? secretKeyPath(dir) : null;
+    return { encrypted, left: sealing.left, keyFile, isKeyMade };
+  } catch (error) {
+    // The disk is full: what was encrypted stays so.
+    throw error instanceof Problem ? new DatabaseError(error.detail) : error;
   } finally {
     await store.close();
     disk.close();
-    lock.release();
   }
 }
 

@@ -9,12 +9,18 @@ import { addServiceCommands } from "./service-commands.ts";
 
 const HEALTH_MS_MAX = 2500;
 const CHECK_HEALTH = "--check-health";
+/** What the scripts of completion call: the words behind it are the shell's own, and are not parsed. */
+const COMPLETE = "complete";
 const INTRO =
   "Without a command, or with serve, it runs the service, which takes its settings from environment variables.";
 /** Runs the command that the words name; answers the exit code, or null where they ask for the service. */
 export async function runCommand(words: readonly string[]): Promise<number | null> {
   if (words.length === 1 && words[0] === CHECK_HEALTH) return checkHealth();
   const calls = new Calls();
+  if (words[0] === COMPLETE) {
+    for (const word of completionsOf(makeProgram(calls), process.env)) console.log(word);
+    return EXIT.good;
+  }
   try {
     await makeProgram(calls).parseAsync(words, { from: "user" });
   } catch (error) {
@@ -67,17 +73,6 @@ function addCompletion(program: Command, calls: Calls): void {
     .action(
       calls.does(({ words }) => {
         process.stdout.write(SCRIPTS[words[0] as Shell]);
-        return EXIT.good;
-      }),
-    );
-  // What those scripts call, with words of the shell's own.
-  program
-    .command("complete [words...]", { hidden: true })
-    .allowUnknownOption()
-    .helpOption(false)
-    .action(
-      calls.does(() => {
-        for (const word of completionsOf(program, process.env)) console.log(word);
         return EXIT.good;
       }),
     );

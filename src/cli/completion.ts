@@ -68,7 +68,7 @@ function candidatesOf({
   if (typed.startsWith("-")) return [...optionsOf(command), "--help"];
   if (previous?.long === "--profile") return profilesOf(env);
   if (previous !== null) return [...(previous.argChoices ?? [])];
-  if (command.commands.length > 0 && given.length === 0) return visibleOf(command);
+  if (command.commands.length > 0 && given.length === 0) return command.commands.map((one) => one.name());
   const argument = command.registeredArguments[given.length] ?? command.registeredArguments.at(-1);
   const choices = argument?.argChoices ?? [];
   return choices.filter((word) => !given.includes(word));
@@ -85,11 +85,4 @@ function profilesOf(env: Env): string[] {
 
 function optionsOf(command: Command): string[] {
   return command.options.flatMap(({ long, hidden }) => (long === undefined || hidden ? [] : [long]));
-}
-
-function visibleOf(command: Command): string[] {
-  return command
-    .createHelp()
-    .visibleCommands(command)
-    .map((one) => one.name());
 }

@@ -32,9 +32,12 @@ export class ListenScreen {
 
   show(message: PolledMessage, forwarded: Forwarded, isAgain: boolean): void {
     this.#last = { message, forwarded };
-    if (this.#isJson) return console.log(JSON.stringify(this.#rowOf(this.#last, isAgain)));
-    console.log(lineOf(this.#last, isAgain));
-    if (this.#withBodies) this.showLast();
+    const line = this.#isJson
+      ? JSON.stringify(this.#rowOf(this.#last, isAgain))
+      : lineOf(this.#last, isAgain);
+    // Not by the console, which would not notice that the reader has left.
+    process.stdout.write(`${line}\n`);
+    if (this.#withBodies && !this.#isJson) this.showLast();
   }
 
   /** The body of the last one, and of what came back. */

@@ -1,6 +1,8 @@
 import { type Call, EXIT, runCommandLine, UsageError } from "../platform/command-line.ts";
 import { Api } from "./api.ts";
 import { findInstallation } from "./installation.ts";
+import { SteadyApi } from "./steady-api.ts";
+import { tellWeather } from "./terminal.ts";
 
 export interface ReplayOptions {
   status?: string[];
@@ -21,19 +23,33 @@ export interface ReplayOptions {
 const CHOOSING = ["status", "endpoint", "consumer", "types", "since", "until", "missing"] as const;
 /** Options that only a bulk replay has. */
 const BULK = ["status", "consumer", "types", "since", "until", "missing", "rate", "dryRun"] as const;
+/** Options that, beside ids, only those of events have. */
+const OF_EVENTS = ["endpoint", "newMessageId"] as const;
 const LOOK_MS = 500;
+const ANSWER_MS_MAX = 20_000;
 
 /** `sealpost replay`: sends events or deliveries again, by their ids or by what they have in common. */
 export function runReplay({ words, options, usage }: Call<ReplayOptions>): Promise<number> {
   const replay = async () => {
     const api = new Api(findInstallation(options.profile, process.env));
     if (words.length === 0) return replayMany(api, options);
-    const alien = BULK.find((name) => options[name] !== undefined);
-    if (alien !== undefined) throw new UsageError(`--${optionOf(alien)} is for a replay without ids`);
+    // Before anything is sent: who corrects a word would send the others twice.
+    for (const id of words) requireFitting(id, options);
     for (const id of words) await replayOne(api, id, options);
     return EXIT.good;
   };
   return runCommandLine(usage, replay);
+}
+
+/** Throws where a word is no id, or an option means nothing for it. */
+function requireFitting(id: string, options: ReplayOptions): void {
+  const isDelivery = id.startsWith("msg_");
+  if (!isDelivery && !id.startsWith("evt_"))
+    throw new UsageError(`${id} is no id of an event (evt_…) or a delivery (msg_…)`);
+  const inBulk = BULK.find((name) => options[name] !== undefined);
+  if (inBulk !== undefined) throw new UsageError(`--${optionOf(inBulk)} is for a replay without ids`);
+  const ofEvents = OF_EVENTS.find((name) => isDelivery && options[name] !== undefined);
+  if (ofEvents !== undefined) throw new UsageError(`--${optionOf(ofEvents)} is for ids of events`);
 }
 
 function optionOf(name: string): string {
@@ -54,8 +70,6 @@ async function replayOne(api: Api, id: string, options: ReplayOptions): Promise<
     });
     return tell(retried, isJson);
   }
-  if (!id.startsWith("evt_"))
-    throw new UsageError(`${id} is no id of an event (evt_…) or a delivery (msg_…)`);
   const body = JSON.stringify({
     endpoint_ids: options.endpoint === undefined ? undefined : [options.endpoint],
     new_message_id: options.newMessageId,
@@ -80,20 +94,29 @@ interface Progress {
 async function replayMany(api: Api, options: ReplayOptions): Promise<number> {
   if (CHOOSING.every((name) => options[name] === undefined))
     throw new UsageError("Name events or deliveries by their ids, or say which: --status dead, for example");
+  if (options.newMessageId === true) throw new UsageError("--new-message-id is for ids of events");
   const begun = await api.ask<Progress>("/v1/replays", { method: "POST", body: bodyOf(options) });
   if (options.dryRun === true) {
     console.log(options.json === true ? JSON.stringify(begun) : `${begun.matched} would be sent again`);
     return EXIT.good;
   }
   console.error(`${begun.id} sends ${begun.matched} again. It goes on where this command is ended.`);
-  let now = begun;
-  while (now.status === "running") {
-    await Bun.sleep(LOOK_MS);
-    now = await api.ask<Progress>(`/v1/replays/${begun.id}`);
-  }
+  const now = await untilEnded(api, begun);
   const line = `${now.id}  ${now.status}  ${now.replayed} of ${now.matched}`;
   console.log(options.json === true ? JSON.stringify(now) : line);
   return now.status === "completed" ? EXIT.good : EXIT.failed;
+}
+
+/** Through restarts of the service, over which the replay goes on. */
+async function untilEnded(api: Api, begun: Progress): Promise<Progress> {
+  const { signal } = new AbortController();
+  const steady = new SteadyApi(api, { signal, answerMsMax: ANSWER_MS_MAX, onWeather: tellWeather });
+  let now = begun;
+  while (now.status === "running") {
+    await Bun.sleep(LOOK_MS);
+    now = (await steady.ask<Progress>(`/v1/replays/${begun.id}`)) ?? now;
+  }
+  return now;
 }
 
 function bodyOf({ status, endpoint, consumer, types, since, until, ...options }: ReplayOptions): string {

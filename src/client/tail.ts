@@ -106,7 +106,8 @@ export function runTail({ words, options, usage }: Call<TailOptions>): Promise<n
     const names = words.length === 0 ? STREAM_NAMES : [...new Set(words as StreamName[])];
     const watches = names.map((name) => new Watch(steady, name));
     for (const watch of watches) await watch.look();
-    console.error(`Showing ${names.join(", ")} of ${api.url} from now on. Ctrl-C ends it.`);
+    if (!signal.aborted)
+      console.error(`Showing ${names.join(", ")} of ${api.url} from now on. Ctrl-C ends it.`);
     while (!signal.aborted) {
       await rest(LOOK_MS, signal);
       for (const watch of watches) for (const one of await watch.look()) show(one, options.json === true);
@@ -118,7 +119,8 @@ export function runTail({ words, options, usage }: Call<TailOptions>): Promise<n
 
 function show({ text, json }: Happening, isJson: boolean): void {
   const time = new Date().toTimeString().slice(0, 8);
-  console.log(isJson ? JSON.stringify(json) : [time, ...text].join("  "));
+  // Not by the console, which would not notice that the reader has left.
+  process.stdout.write(`${isJson ? JSON.stringify(json) : [time, ...text].join("  ")}\n`);
 }
 
 /** One stream: the rows of a list as they were at the last look. */
@@ -144,7 +146,10 @@ class Watch {
     const isKnown = (row: Row) => before.has(String(row["id"]));
     if (!stream.allPages && rows.length === PAGE && !rows.some(isKnown))
       console.error(`More ${this.#name} than the last ${PAGE} came since the look before`);
-    return rows.toReversed().flatMap((row) => {
+    // Where newer ones were erased, older ones have come into the page, behind all that was there.
+    const lastKnown = rows.findLastIndex(isKnown);
+    const seen = lastKnown === -1 || stream.allPages ? rows : rows.slice(0, lastKnown + 1);
+    return seen.toReversed().flatMap((row) => {
       const was = before.get(String(row["id"])) ?? null;
       return was === stream.stateOf(row) ? [] : stream.read(row, was);
     });

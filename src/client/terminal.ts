@@ -51,7 +51,7 @@ export function onKeys(press: (key: string) => void): () => void {
   };
 }
 
-/** For a command that runs until a signal; `end` does the same. */
+/** For a command that runs until a signal, or until its reader has left; `end` does the same. */
 export function endBySignal(): { signal: AbortSignal; end: () => void } {
   const ending = new AbortController();
   const end = () => {
@@ -60,6 +60,7 @@ export function endBySignal(): { signal: AbortSignal; end: () => void } {
     ending.abort();
   };
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, end);
+  process.stdout.on("error", () => ending.abort());
   return { signal: ending.signal, end };
 }
 

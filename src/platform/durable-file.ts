@@ -1,13 +1,28 @@
-import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
 
-/** Writes a small file aside, syncs and renames it: a power cut leaves a whole one, or the last. */
+/**
+ * Writes a small file aside, with mode 0600, syncs and renames it: a power cut leaves a whole one, or the
+ * last. Where a symbolic link stands, what it leads to is written.
+ */
 export function writeDurably(path: string, text: string): void {
-  const aside = `${path}.new`;
+  const target = existsSync(path) ? realpathSync(path) : path;
+  const aside = `${target}.new`;
+  // One that a crash has left may have another mode.
+  rmSync(aside, { force: true });
   writeFileSync(aside, text, { mode: 0o600 });
   syncToDisk(aside);
-  renameSync(aside, path);
-  syncToDisk(dirname(path));
+  renameSync(aside, target);
+  syncToDisk(dirname(target));
 }
 
 function syncToDisk(path: string): void {

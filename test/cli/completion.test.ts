@@ -62,10 +62,14 @@ test("only what stands before the cursor counts", () => {
   expect(complete("sealpost tr --json", "sealpost tr".length)).toEqual(["trigger"]);
 });
 
-test("every command is completed, but for the one that completes", () => {
-  const program = makeProgram(new Calls());
-  const names = program.commands.map((command) => command.name()).filter((name) => name !== "complete");
-  expect(complete("sealpost ")).toEqual(names);
+test("every command is completed", () => {
+  expect(complete("sealpost ")).toEqual(makeProgram(new Calls()).commands.map((command) => command.name()));
+});
+
+test("what the shell adds is no option of the command that completes", async () => {
+  const env = { COMP_LINE: "sealpost --vers", XDG_CONFIG_HOME: home };
+  const { exitCode, stdout } = await sealpost(["complete", "sealpost", "--version", "sealpost"], env);
+  expect([exitCode, stdout]).toEqual([0, "--version\n"]);
 });
 
 test.each(Object.keys(SCRIPTS) as (keyof typeof SCRIPTS)[])("%s completes what is typed", async (shell) => {

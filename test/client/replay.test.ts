@@ -71,12 +71,22 @@ test("an event and a delivery are sent again by their ids", async () => {
   );
 });
 
+test("nothing is sent where one of the words is no id", async () => {
+  const before = receiver.requests("hook").length;
+  const [delivery] = await deliveries();
+  const { exitCode } = await person.types(["replay", delivery?.id ?? "", "oops"]);
+  expect([exitCode, receiver.requests("hook").length]).toEqual([2, before]);
+});
+
 test.each<[string[], number, string]>([
   [[], 2, "or say which"],
   [["--dry-run"], 2, "or say which"],
   [["ep_1"], 2, "is no id of an event (evt_…) or a delivery (msg_…)"],
   [["evt_1", "--since", "2026-01-01T00:00:00Z"], 2, "--since is for a replay without ids"],
   [["evt_1", "--dry-run"], 2, "--dry-run is for a replay without ids"],
+  [["msg_1", "--endpoint", "ep_1"], 2, "--endpoint is for ids of events"],
+  [["msg_1", "--new-message-id"], 2, "--new-message-id is for ids of events"],
+  [["--status", "dead", "--new-message-id"], 2, "--new-message-id is for ids of events"],
   [["evt_1"], 1, "is answered 404"],
   [["msg_1"], 1, "is answered 404"],
   [["--status", "lost"], 2, "Allowed choices are"],

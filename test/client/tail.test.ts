@@ -96,3 +96,37 @@ test.each<[string[], number, string]>([
   const { exitCode, stderr } = await person.types(["tail", ...words]);
   expect([exitCode, stderr.includes(reason) ? reason : stderr]).toEqual([code, reason]);
 });
+
+test("it ends once its reader has left", async () => {
+  const child = Bun.spawn(["sh", "-c", `"$0" "$1" tail events | head -n 1`, process.execPath, MAIN], {
+    env: { PATH: process.env["PATH"] ?? "", ...person.env },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const told = child.stdout.text();
+  // Which of them is the first that it shows depends on when it begins.
+  const timer = setInterval(() => void publish(service, "again.it"), 300);
+  try {
+    expect(await child.exited).toBe(0);
+    expect((await told).trimEnd().split("\n")).toHaveLength(1);
+  } finally {
+    clearInterval(timer);
+    child.kill();
+  }
+});
+
+test("older deliveries that come into the page, as newer ones are erased, are no news", async () => {
+  const published: string[] = [];
+  for (let at = 0; at < 4; at++) {
+    const events = Array.from({ length: 75 }, () => ({ type: "erased.it", data: {} }));
+    const { data } = await call<{ data: { id: string }[] }>(service, "POST", "/v1/events/batch", { events });
+    published.push(...data.map(({ id }) => id));
+  }
+  await using tail = new Running(person, ["tail", "events", "--json"]);
+  await tail.tells("from now on");
+  for (const id of published.slice(-3)) await call(service, "DELETE", `/v1/events/${id}`);
+  await Bun.sleep(1500);
+  await publish(service, "after.erasure");
+  await tail.shows(1);
+  expect(tail.parsed<Told>().flatMap(({ event }) => event?.type ?? [])).toEqual(["after.erasure"]);
+});

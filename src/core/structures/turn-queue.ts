@@ -83,9 +83,6 @@ export interface Turns {
   inPool<Made>(work: () => Promise<Made>): Promise<Made>;
 }
 
-/** Outermost lines that are passed over at one time: it shall cost the same however many there are. */
-const PASSED_MAX = 100;
-
 /**
  * Waiters, by names from the outermost to their own: waiters of one name are in a line, and the lines take
  * turns.
@@ -93,7 +90,7 @@ const PASSED_MAX = 100;
 export class Lines {
   readonly #lines = new Map<string, Lines>();
   /** Names of #lines, first the one whose turn it is: to pass on a turn costs the same however many wait. */
-  readonly #order: string[] = [];
+  protected readonly order: string[] = [];
   readonly #first: (() => void)[] = [];
 
   get isEmpty(): boolean {
@@ -108,29 +105,18 @@ export class Lines {
     let line = this.#lines.get(name);
     if (!line) {
       this.#lines.set(name, (line = new Lines()));
-      this.#order.push(name);
+      this.order.push(name);
     }
     line.push(inner, resume);
   }
 
-  /** Passes over outermost lines as long as `owes` says so of their names; false where none is left. */
-  pass(owes: (name: string) => boolean): boolean {
-    for (let left = Math.min(this.#order.length, PASSED_MAX); left > 0; left--) {
-      const [next = ""] = this.#order;
-      if (!owes(next)) return true;
-      this.#order.shift();
-      this.#order.push(next);
-    }
-    return false;
-  }
-
   shift(): (() => void) | undefined {
-    const name = this.#order.shift();
+    const name = this.order.shift();
     if (name === undefined) return this.#first.shift();
     const line = this.#lines.get(name);
     const first = line?.shift();
     if (line?.isEmpty ?? true) this.#lines.delete(name);
-    else this.#order.push(name);
+    else this.order.push(name);
     return first;
   }
 }
@@ -143,6 +129,49 @@ const PAYMENT_MS = 0.25;
 /** A collection of garbage in the middle of a piece is not to be paid for whole. */
 const OWED_MS_MAX = 50;
 const DEBTORS_MAX = 1000;
+/** Accounts that are passed over at one time: it shall cost the same however many there are. */
+const PASSED_MAX = 100;
+
+/** Waiters of accounts, which take turns by the time that their pieces take. */
+class TimedLines extends Lines {
+  /** What accounts have had above one piece that is free, in milliseconds, and not paid for yet. */
+  readonly #owed = new RecentMap<string, number>(DEBTORS_MAX);
+
+  owes(account: string): boolean {
+    return this.#owed.has(account);
+  }
+
+  charge(account: string, ms: number): void {
+    if (ms <= PAYMENT_MS) return;
+    this.#owed.set(account, Math.min((this.#owed.get(account) ?? 0) + ms, OWED_MS_MAX));
+  }
+
+  /** Passes over those that owe, who pay by that; false where nobody is left. */
+  passDebtors(): boolean {
+    for (let left = Math.min(this.order.length, PASSED_MAX); left > 0; left--) {
+      const [first = ""] = this.order;
+      if (!this.owes(first)) return true;
+      this.#pay(first, PAYMENT_MS);
+      this.order.push(this.order.shift() ?? first);
+    }
+    return false;
+  }
+
+  /** Brings somebody to the front: where all owe, the one that owes least, which each of them is let off. */
+  bringNext(): void {
+    if (this.passDebtors()) return;
+    const debtors = this.order.slice(0, PASSED_MAX);
+    const least = Math.min(...debtors.map((account) => this.#owed.get(account) ?? 0));
+    for (const account of debtors) this.#pay(account, least);
+    this.passDebtors();
+  }
+
+  #pay(account: string, ms: number): void {
+    const left = (this.#owed.get(account) ?? 0) - ms;
+    if (left > 0) this.#owed.set(account, left);
+    else this.#owed.delete(account);
+  }
+}
 
 /** Whose work it is, and the signal that they have left. */
 interface Owner {
@@ -164,8 +193,8 @@ const OURSELVES: Owner = { names: [""], signal: null };
  * A waiter awaits the promise itself, so that its piece is done, and counted, before the next one's.
  */
 export class TurnQueue implements Turns {
-  readonly #light = new Lines();
-  readonly #heavy = new Lines();
+  readonly #light = new TimedLines();
+  readonly #heavy = new TimedLines();
   /** By account of which one light work has begun and waits for turns: those that have not begun. */
   readonly #lightWorks = new Map<string, Lines>();
   /** The same of heavy ones, which no light work waits for. */
@@ -179,8 +208,6 @@ export class TurnQueue implements Turns {
   #isRunning = false;
   /** Whether the latest turn was that of a heavy piece. */
   #isOwnTurn = false;
-  /** What accounts have had above one piece that is free, in milliseconds, and not paid for yet. */
-  readonly #owed = new RecentMap<string, number>(DEBTORS_MAX);
   /** Of this turn; null where nobody has asked yet. */
   #share: Share | null = null;
 
@@ -215,7 +242,7 @@ export class TurnQueue implements Turns {
   inPieces<Made>(bytes: number, begin: () => Pieces<Made>, owner = OURSELVES): Made | Promise<Made> {
     if (isHeavy(bytes) || this.isOver || this.#mustPay(owner)) return this.#oneByOne(bytes, begin(), owner);
     const pieces = begin();
-    if (this.#isRunning) this.#meter(owner.names[0]);
+    if (this.#isRunning) this.#meter(this.#light, owner.names[0]);
     for (;;) {
       const { done, value } = pieces.next();
       if (done) return value;
@@ -271,13 +298,13 @@ export class TurnQueue implements Turns {
     };
   }
 
-  #join(lines: Lines, { names, signal }: Owner): Promise<void> {
+  #join(lines: TimedLines, { names, signal }: Owner): Promise<void> {
     return new Promise((resolve, reject) => {
       lines.push(names, () => {
         if (signal?.aborted) reject(signal.reason as Error);
         else resolve();
         // Not before: the piece works as the microtask that has just been made.
-        this.#meter(names[0]);
+        this.#meter(lines, names[0]);
       });
       if (!this.#isRunning) this.#schedule();
     });
@@ -298,10 +325,10 @@ export class TurnQueue implements Turns {
       this.#begin();
       this.#isOwnTurn = !this.#heavy.isEmpty && (this.#light.isEmpty || !this.#isOwnTurn);
       if (!this.#isOwnTurn) {
-        this.#light.pass(this.#pays);
+        this.#light.bringNext();
         return this.#resume();
       }
-      this.#heavy.pass(this.#pays);
+      this.#heavy.bringNext();
       this.#heavy.shift()?.();
       this.#goOn();
     });
@@ -314,7 +341,7 @@ export class TurnQueue implements Turns {
   #resume(): void {
     this.#light.shift()?.();
     queueMicrotask(() => {
-      if (!this.isOver && this.#light.pass(this.#pays)) this.#resume();
+      if (!this.isOver && this.#light.passDebtors()) this.#resume();
       else this.#goOn();
     });
   }
@@ -325,29 +352,17 @@ export class TurnQueue implements Turns {
     else this.#isRunning = false;
   }
 
-  /** True for an account that owes time: being passed over is how it pays. */
-  readonly #pays = (account: string): boolean => {
-    const left = (this.#owed.get(account) ?? 0) - PAYMENT_MS;
-    if (left > 0) this.#owed.set(account, left);
-    else return this.#owed.delete(account);
-    return true;
-  };
-
   /** True for an account that owes time where others wait. */
   #mustPay({ names }: Owner): boolean {
-    return !this.#light.isEmpty && this.#owed.has(names[0]);
+    return !this.#light.isEmpty && this.#light.owes(names[0]);
   }
 
   /** Notes how long the piece takes that works now, before the next microtask. */
-  #meter(account: string): void {
+  #meter(lines: TimedLines, account: string): void {
     const { monotonic } = this.parts;
     if (monotonic === undefined) return;
     const beganAt = monotonic();
-    queueMicrotask(() => {
-      const ms = monotonic() - beganAt;
-      if (ms <= PAYMENT_MS) return;
-      this.#owed.set(account, Math.min((this.#owed.get(account) ?? 0) + ms, OWED_MS_MAX));
-    });
+    queueMicrotask(() => lines.charge(account, monotonic() - beganAt));
   }
 }
 

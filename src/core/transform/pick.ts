@@ -25,13 +25,9 @@ function emptyTree(): PathTree {
   return { whole: false, named: NO_NAMES, indexed: NO_INDEXES, every: NO_TREES };
 }
 
-/** The map with one more; `none` stays as it is. */
-function withBelow<Key>(
-  map: ReadonlyMap<Key, Trees>,
-  none: ReadonlyMap<Key, Trees>,
-  entry: [Key, Trees],
-): ReadonlyMap<Key, Trees> {
-  return map === none ? new Map([entry]) : (map as Map<Key, Trees>).set(...entry);
+/** The map with one more; the empty one is shared, and stays so. */
+function withBelow<Key>(map: ReadonlyMap<Key, Trees>, key: Key, below: Trees): ReadonlyMap<Key, Trees> {
+  return map.size === 0 ? new Map([[key, below]]) : (map as Map<Key, Trees>).set(key, below);
 }
 
 /** Merges the paths of a `pick` or an `omit`. */
@@ -51,8 +47,8 @@ function branch(tree: PathTree, name: string): PathTree {
   const next = emptyTree();
   const below = [next];
   if (name === EVERY) tree.every = below;
-  else tree.named = withBelow(tree.named, NO_NAMES, [name, below]);
-  if (INDEX.test(name)) tree.indexed = withBelow(tree.indexed, NO_INDEXES, [Number(name), below]);
+  else tree.named = withBelow(tree.named, name, below);
+  if (INDEX.test(name)) tree.indexed = withBelow(tree.indexed, Number(name), below);
   return next;
 }
 

@@ -76,7 +76,11 @@ class ExportPages implements AnswerPieces {
   /** Where it looks at much it has the permit of a long work, and none while its reader takes the page. */
   async #readPage(ask: Omit<PageAsk, "begin">): Promise<string> {
     let end = () => {};
-    const begin = async () => void (end = await this.asked.beginPiece());
+    const begin = async () => {
+      end = await this.asked.beginPiece();
+      // The wait may have been long.
+      this.asked.requireCaller();
+    };
     try {
       const { rows, next } = await this.services.deliveryList.page(this.asked.filter, { ...ask, begin });
       this.#left -= rows.length;

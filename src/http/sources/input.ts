@@ -114,8 +114,8 @@ function readSigningSecret(
   const isKept = given === undefined || (given === MASK && typeof previous !== "string");
   if (isKept) return previous === null ? NO_PREVIOUS : {};
   const signingSecret = given === MASK ? before.signingSecret : given;
-  // It shows a secret that a handshake brought: once that is replaced, it is nobody's.
-  const set = { signingSecret, pendingVerificationToken: null };
+  // The token shows a secret that a handshake brought: once that is replaced, it is nobody's.
+  const set = given === MASK ? {} : { signingSecret, pendingVerificationToken: null };
   addSecretFault("/signing_secret", signingSecret, provider, faults);
   const expiresAt = overlapEnd(now);
   if (typeof previous !== "string") return { ...set, ...NO_PREVIOUS };

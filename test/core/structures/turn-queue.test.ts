@@ -172,6 +172,31 @@ describe("callers", () => {
     expect(await turnsOf(long, short)).toBe("long1, s1 s2 s3, s4 s5 s6, long2, long3");
   });
 
+  test("owe for heavy pieces among heavy ones alone: their light work goes on beside that of others", async () => {
+    lengths = { heavy: 12 };
+    const all = [
+      work("heavy", 4, () => queue.of("a", stays).ownTurn(), PIECES),
+      work("a", 4, () => queue.of("a", stays).next()),
+      work("b", 4, () => queue.of("b", stays).next()),
+    ];
+    expect(await turnsOf(...all)).toBe("heavy1, a1 b1 a2, heavy2, b2 a3 b3, heavy3, a4 b4, heavy4");
+  });
+
+  test("that all owe go on by what they owe least", async () => {
+    lengths = { long: 12, mid: 2 };
+    const long = work("long", 2, () => queue.of("a", stays).next(), PIECES);
+    const mid = work("mid", 5, () => queue.of("b", stays).next(), PIECES);
+    expect((await turnsOf(long, mid)).split(", ")).toEqual([
+      "long1",
+      "mid1",
+      "mid2",
+      "mid3",
+      "mid4",
+      "mid5",
+      "long2",
+    ]);
+  });
+
   test("pay for what they did without a wait as well", async () => {
     lengths = { look: 12 };
     const waiting = work("s", 2, () => queue.of("b", stays).next());
