@@ -56,6 +56,7 @@ import {
   reportBroken,
   reportDisabled,
   reportExhausted,
+  beginAtZero,
   reportJob,
   reportMigrated,
   reportRefusedFilter,
@@ -418,6 +419,7 @@ function openJobs(
     onDisabled,
     onSealed: () => reportSealed(data.sealing.left, logger),
   });
+  beginAtZero(metrics, table);
   const jobs = new Jobs(table, (report) => reportJob(report, metrics, logger));
   dates.onStep((step) => {
     reportStep(step, metrics, logger);

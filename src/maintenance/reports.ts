@@ -2,10 +2,10 @@ import { dirname } from "node:path";
 import type { Exhaustion } from "../pipeline/audience.ts";
 import { keyTime, type PublicIds } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
-import type { Outcome } from "../core/model.ts";
+import { DEAD_REASONS, type Outcome } from "../core/model.ts";
 import { formatRfc3339 } from "../core/rfc3339.ts";
 import type { Step } from "../platform/clock.ts";
-import type { JobReport } from "../platform/jobs.ts";
+import type { Job, JobReport } from "../platform/jobs.ts";
 import { hideCredentials, type Logger, type RequestLine } from "../platform/log.ts";
 import type { Result } from "../platform/account-attempts.ts";
 import type { Gauges, Metrics } from "../platform/metrics.ts";
@@ -15,6 +15,7 @@ import type { Transport } from "../transport/types.ts";
 import type { Accepted } from "../pipeline/pipeline.ts";
 import { readVerdict } from "../replica/verdict.ts";
 import type { Replication } from "../replica/replication.ts";
+import { endingOf } from "../store/counts/tally.ts";
 import type { Data } from "../store/data.ts";
 import { roomIn, sizeOf } from "../store/disk-error.ts";
 import type { Store } from "../store/store.ts";
@@ -56,13 +57,24 @@ export function reportRefusedFilter(endpointId: string, logger: Logger): void {
   logger.log("error", hint, { endpoint_id: endpointId });
 }
 
+/**
+ * Shows what alerts count as zero before any of it happens: Prometheus sees no increase in the first sample
+ * of a series. To be called before anything runs.
+ */
+export function beginAtZero(metrics: Metrics, jobs: readonly Pick<Job, "name">[]): void {
+  for (const { name } of jobs) metrics.jobFailures.count(name, 0);
+  for (const status of ["delivered", "cancelled"] as const)
+    metrics.deliveriesEnded.count(endingOf(status, null), 0);
+  for (const reason of DEAD_REASONS) metrics.deliveriesEnded.count(endingOf("dead", reason), 0);
+  for (const api of ["publish", "ingest"]) metrics.requests.count(requestLabel(api, 500), 0);
+}
+
 export function reportJob({ name, rows, seconds, error }: JobReport, metrics: Metrics, logger: Logger): void {
   metrics.jobRuns.count(name);
   metrics.jobRows.count(name, rows);
   metrics.jobSeconds.set(name, seconds);
-  // A series that begins above zero hides its first failure from Prometheus.
-  metrics.jobFailures.count(name, error === undefined ? 0 : 1);
   if (error === undefined) return;
+  metrics.jobFailures.count(name);
   logger.log("error", "job failed", { job: name, error });
 }
 

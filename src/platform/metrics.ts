@@ -9,7 +9,7 @@ import { AccountAttempts, NAMED_ACCOUNTS_MAX } from "./account-attempts.ts";
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
 /** What is over soon, or should be. */
-const SHORT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
+const SHORT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5, 5];
 
 type Labels = Readonly<Record<string, string>>;
 

@@ -1,5 +1,8 @@
 /** What the whole service writes on standard output: one JSON object a line, each field once. */
 import { expect, spyOn, test } from "bun:test";
+import { DEAD_REASONS } from "../../src/core/model.ts";
+import { beginAtZero } from "../../src/maintenance/reports.ts";
+import { createMetrics } from "../../src/platform/metrics.ts";
 import { AccountAttempts } from "../../src/platform/account-attempts.ts";
 import { startApp } from "../kit/app.ts";
 import { operatorOf, startOperated } from "../kit/operator.ts";
@@ -43,6 +46,22 @@ test("ids that are ahead of the clock, as that was wrong before a start, are tol
   expect(await ahead()).toBeGreaterThan(23 * 3600);
   await app.stop();
   expect(app.log().match(/"level":"error","msg":"ids are ahead of the clock/g)).toHaveLength(1);
+});
+
+test("what alerts count begins at zero, so that the first increase is seen", async () => {
+  const metrics = createMetrics(() => Promise.reject(new Error("nobody reads")), String, {});
+  beginAtZero(metrics, [{ name: "audit" }]);
+  expect(metrics.jobFailures.lines()).toEqual(['sealpost_job_failures_total{name="audit"} 0']);
+  const ended = (labels: string) => `sealpost_deliveries_ended_total{${labels}} 0`;
+  const none = ["delivered", "cancelled"].map((status) => ended(`status="${status}",reason="none"`));
+  const dead = DEAD_REASONS.map((reason) => ended(`status="dead",reason="${reason}"`));
+  expect(metrics.deliveriesEnded.lines()).toEqual([...none, ...dead]);
+  await using app = await startOperated();
+  const { text } = await operatorOf(app).get("/metrics");
+  for (const line of [...none, ...dead]) expect(text).toContain(`${line}\n`);
+  for (const api of ["publish", "ingest"])
+    expect(text).toContain(`sealpost_http_requests_total{api="${api}",status="500"} 0\n`);
+  expect(text).toContain('sealpost_job_failures_total{name="vacuum"} 0\n');
 });
 
 test("which accounts are busy is looked for every ten minutes, until the service stops", async () => {

@@ -67,7 +67,9 @@ describe("queries", () => {
     await round();
     await app.until(async () => {
       metrics = (await operatorOf(app).get("/metrics")).text;
-      return metrics.includes('result="delivered"} 2') && metrics.includes('status="dead"');
+      return (
+        metrics.includes('result="delivered"} 2') && /status="dead",reason="exhausted"\} [1-9]/.test(metrics)
+      );
     });
   });
 
@@ -89,6 +91,16 @@ describe("queries", () => {
       legend: annotations.summary.replaceAll("$labels.", "").replaceAll(/\{\{ \$value.*?\}\}/g, ""),
     }));
     expect(unknownIn(asked)).toEqual([]);
+  });
+
+  test("of alerts compare a quantile with a bound that the histogram has", () => {
+    const compared = alerts.flatMap(({ expr }) => {
+      const [, name, bound] =
+        /histogram_quantile[^]*?(sealpost_\w+_bucket)[^]*> ([\d.]+)$/.exec(expr.trim()) ?? [];
+      return name === undefined ? [] : [{ query: `${name}{le="${bound}"}`, legend: "" }];
+    });
+    expect(compared).toHaveLength(3);
+    expect(unknownIn(compared)).toEqual([]);
   });
 
   test("are found out where a metric, a label or the value of a label has another name", () => {
