@@ -36,6 +36,7 @@ test.each([SECRET, PUBLIC, PRIVATE])("a genuine request is valid by %s", (secret
 
 test.each<[string, ReturnType<typeof captured>, Verdict, string]>([
   ["without an id", captured({ "webhook-id": "" }), "no_header", "no webhook-id"],
+  ["with a dot in its id", captured({ "webhook-id": "msg_1.2" }), "no_header", "has a dot"],
   ["with a time that is none", captured({ "webhook-timestamp": "0x1" }), "no_header", "no number of seconds"],
   ["with another id", captured({ "webhook-id": "msg_2" }), "wrong_signature", "is another one"],
   [

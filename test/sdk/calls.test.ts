@@ -4,8 +4,15 @@ import { createServer, type Socket } from "node:net";
 import { type Call, Calls, DEFAULTS, type Settings } from "../../sdk/typescript/src/calls.ts";
 import { ApiError, ConnectionError, NotFoundError } from "../../sdk/typescript/src/errors.ts";
 import { LIMITS } from "../../src/core/limits.ts";
+import { countListeners } from "./listeners.ts";
 
-const READ: Call = { method: "GET", path: "/v1/events/{id}", ids: ["evt_1"], repeats: "nature", options: {} };
+const READ: Call = {
+  method: "GET",
+  path: "/v1/events/{id}",
+  ids: ["evt_1"],
+  repeats: "idempotent",
+  options: {},
+};
 const POST: Call = {
   method: "POST",
   path: "/v1/events",
@@ -81,7 +88,8 @@ describe("a request", () => {
   });
 
   test("needs an address and a key", () => {
-    expect(() => new Calls({ key: "k", url: "localhost:8080" })).toThrow("url must begin with");
+    expect(() => new Calls({ key: "k", url: "localhost:8080" })).toThrow("url must be an address");
+    expect(() => new Calls({ key: "k", url: "https://a b" })).toThrow("url must be an address");
     expect(() => new Calls({ key: "", url: "https://a.example.com" })).toThrow("key is empty");
   });
 });
@@ -104,6 +112,14 @@ describe("an answer", () => {
     const { calls, asked } = serve(answer, { json: exact });
     expect(await calls.ask<string>({ ...POST, body: big })).toBe('{"data":"12345678901234567890"}');
     expect(asked[0]?.body).toBe(big);
+  });
+
+  test("that should be JSON and is none is an error of the connection", async () => {
+    const answer = () => new Response('{"id":', { headers: { "content-type": "application/json" } });
+    const { calls, url } = serve(answer, { retries: 0 });
+    const error = await failureOf(calls.ask(READ));
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error.message).toStartWith(`GET ${url}/v1/events/evt_1: the answer is no JSON: `);
   });
 
   test("that leads elsewhere is not followed, as that would make a POST a GET", async () => {
@@ -169,6 +185,18 @@ describe("a call that fails", () => {
     const sooner = AbortSignal.timeout(20);
     const error = await failureOf(hanging.calls.ask({ ...READ, options: { signal: sooner } }));
     expect([error.name, asked.length, hanging.asked.length]).toEqual(["TimeoutError", 1, 1]);
+  });
+
+  test("leaves no listener on its signal, after any of its attempts", async () => {
+    const { signal } = new AbortController();
+    const listeners = countListeners(signal);
+    let listening = 0;
+    const { calls } = serve((_request, nth) => {
+      listening = listeners();
+      return json({}, nth === 1 ? 503 : 200);
+    });
+    await calls.ask({ ...READ, options: { signal } });
+    expect([listening, listeners()]).toEqual([1, 0]);
   });
 
   test("has a time for each attempt", async () => {

@@ -2,6 +2,8 @@
 import { expect, test } from "bun:test";
 import type { Document, Operation } from "../../sdk/typescript/build/document.ts";
 import { writeIndex } from "../../sdk/typescript/build/methods.ts";
+import { DOC_PAGES } from "../../src/http/docs/pages.ts";
+import { openApi } from "../kit/app.ts";
 
 const page = { properties: { data: {}, next_cursor: {} } };
 const json = (schema: object) => ({ content: { "application/json": { schema } } });
@@ -52,6 +54,12 @@ const document: Document = {
     "/v1/orders/{id}/erase": {
       delete: operation("eraseOrder", { parameters: [ID], responses: { 202: json({}) } }),
     },
+    "/v1/orders/by/{name}": {
+      delete: operation("unnameOrder", {
+        parameters: [{ name: "name", in: "path" as const, required: true }],
+        responses: { 204: {} },
+      }),
+    },
     "/poll/{id}": {
       get: operation("pollOrders", {
         parameters: [ID, query("cursor")],
@@ -79,7 +87,7 @@ function methodOf(name: string): string {
 test("a list gives entries, and has no parameter that asks for another form", () => {
   expect(methodOf("list")).toBe(
     `  list(query?: Omit<NonNullable<types.ListOrdersData["query"]>, "format">, options?: CallOptions): List<types.ListOrdersResponse["data"][number], types.ListOrdersResponse> {
-    return this.#calls.list<types.ListOrdersResponse["data"][number], types.ListOrdersResponse>({ method: "GET", path: "/v1/orders", ids: [], repeats: "nature", query, options });`,
+    return this.#calls.list<types.ListOrdersResponse["data"][number], types.ListOrdersResponse>({ method: "GET", path: "/v1/orders", ids: [], repeats: "idempotent", query, options });`,
   );
 });
 
@@ -97,15 +105,29 @@ test("a query that is needed must be given", () => {
 });
 
 test.each([
-  ["list", "nature"],
+  ["list", "idempotent"],
   ["create", "key"],
-  ["update", "nature"],
-  ["delete", "nature"],
+  ["update", "idempotent"],
+  ["delete", "idempotent"],
   ["erase", "never"],
-  ["poll", "nature"],
+  ["unname", "never"],
+  ["poll", "idempotent"],
   ["knock", "never"],
 ])("%s is repeated by %s", (name, repeats) => {
   expect(methodOf(name)).toContain(`repeats: "${repeats}"`);
+});
+
+test("the page names each call that is repeated after a 429 only", async () => {
+  const all = writeIndex((await openApi()) as unknown as Document).split("\n");
+  const never = all.flatMap((line, at) => {
+    if (!line.includes('repeats: "never"')) return [];
+    const [, method] = /^  (\w+)\(/.exec(all[at - 1] ?? "") ?? [];
+    const begun = all.slice(0, at).findLast((one) => one.includes("class ")) ?? "";
+    const [, resource = ""] = /class (\w+)Calls/.exec(begun) ?? [];
+    return [`${resource.charAt(0).toLowerCase()}${resource.slice(1)}.${method}`];
+  });
+  const [, named = ""] = /as that did nothing: (.*?) All that/.exec(DOC_PAGES.get("sdk") ?? "") ?? [];
+  expect(never.toSorted()).toEqual([...named.matchAll(/`(.*?)`/g)].map(([, name = ""]) => name).toSorted());
 });
 
 test("an answer without a body is void, and a poller's page no list", () => {
@@ -120,5 +142,5 @@ test("an open operation goes without the key, and bytes go as they are", () => {
 
 test("a description cannot end its comment", () => {
   expect(written).toContain("   * All *\\/ of it.");
-  expect(written.match(/\*\//g)?.length).toBe(9);
+  expect(written.match(/\*\//g)?.length).toBe(10);
 });

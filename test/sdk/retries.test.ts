@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type ApiError, ConnectionError, errorOf } from "../../sdk/typescript/src/errors.ts";
 import { mayRepeat, pause, type Repeats, waitMs } from "../../sdk/typescript/src/retries.ts";
+import { countListeners } from "./listeners.ts";
 
 function answer(status: number, headers: Record<string, string> = {}, code = "unknown"): ApiError {
   const problem = { code, detail: "No." };
@@ -12,18 +13,18 @@ describe("what is made again", () => {
   const atWork = answer(409, {}, "idempotency_in_progress");
 
   test.each<[string, unknown, Repeats[]]>([
-    ["a connection that was cut", cut, ["key", "nature"]],
-    ["a 429, which did nothing", answer(429), ["key", "nature", "never"]],
-    ["a 502", answer(502), ["key", "nature"]],
-    ["a 503", answer(503), ["key", "nature"]],
-    ["a 504", answer(504), ["key", "nature"]],
-    ["a key whose first request is still at work", atWork, ["key", "nature"]],
+    ["a connection that was cut", cut, ["key", "idempotent"]],
+    ["a 429, which did nothing", answer(429), ["key", "idempotent", "never"]],
+    ["a 502", answer(502), ["key", "idempotent"]],
+    ["a 503", answer(503), ["key", "idempotent"]],
+    ["a 504", answer(504), ["key", "idempotent"]],
+    ["a key whose first request is still at work", atWork, ["key", "idempotent"]],
     ["a 500", answer(500), []],
     ["a 409", answer(409, {}, "conflict"), []],
     ["a 401", answer(401), []],
     ["a fault of the program", new TypeError("no"), []],
   ])("%s", (_what, error, expected) => {
-    const repeated = (["key", "nature", "never"] as const).filter((repeats) => mayRepeat(error, repeats));
+    const repeated = (["key", "idempotent", "never"] as const).filter((repeats) => mayRepeat(error, repeats));
     expect(repeated).toEqual(expected);
   });
 });
@@ -46,8 +47,11 @@ describe("how long it waits", () => {
 describe("a pause", () => {
   test("ends by itself, and leaves no listener on the signal", async () => {
     const { signal } = new AbortController();
-    await pause(1, signal);
-    expect(signal.aborted).toBe(false);
+    const listeners = countListeners(signal);
+    const pausing = pause(1, signal);
+    expect(listeners()).toBe(1);
+    await pausing;
+    expect(listeners()).toBe(0);
   });
 
   test("ends when its signal is aborted, before or while it waits", async () => {

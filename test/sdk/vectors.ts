@@ -13,7 +13,7 @@ export interface Vector {
   /** One of those of `src/client/verdict.ts`. */
   verdict: string;
   why: string;
-  /** Verifiers that are in use differ here, and none is unsafe by it. */
+  /** Verifiers that are in use differ here, and none is unsafe by it where bodies are JSON objects. */
   optional?: true;
 }
 

@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { Webhook as Published } from "standardwebhooks";
 import { Webhook, WebhookError } from "../../sdk/typescript/src/verify.ts";
 import { makePrivateKey, makeSecret } from "../../src/core/signing.ts";
@@ -37,6 +37,37 @@ test.each<[string, string | Uint8Array | ArrayBuffer]>([
   expect(verified.json()).toMatchObject({ data: { n: 12345678901234567000 } });
 });
 
+test("no body at all is an empty one", async () => {
+  const signature = new Published(SECRET).sign("msg_1", new Date(AT * 1000), "");
+  const headers = { ...HEADERS, "webhook-signature": signature };
+  expect((await new Webhook(SECRET, { now }).verify(headers, undefined)).text).toBe("");
+});
+
+test("the body is signed once for each secret, however many entries there are", async () => {
+  const signing = spyOn(crypto.subtle, "sign");
+  const entries = Array.from({ length: 330 }, () => `v1,${Buffer.alloc(32).toString("base64")}`).join(" ");
+  const verify = (signature: string) =>
+    new Webhook([SECRET, makeSecret()], { now }).verify({ ...HEADERS, "webhook-signature": signature }, BODY);
+  expect(await verify(entries).catch(({ reason }) => reason)).toBe("wrong_signature");
+  expect(signing).toHaveBeenCalledTimes(2);
+  expect((await verify(`${entries} ${HEADERS["webhook-signature"]}`)).text).toBe(BODY);
+  signing.mockRestore();
+});
+
+test("of v1a, eight entries are verified and no more", async () => {
+  const verifying = spyOn(crypto.subtle, "verify");
+  const key = `whpk_${Buffer.from(makePrivateKey().slice(5), "base64").subarray(32).toString("base64")}`;
+  const entries = Array.from({ length: 170 }, () => `v1a,${Buffer.alloc(64).toString("base64")}`).join(" ");
+  const request = new Webhook(key, { now }).verify({ ...HEADERS, "webhook-signature": entries }, BODY);
+  expect(await request.catch(({ reason }) => reason)).toBe("wrong_signature");
+  expect(verifying).toHaveBeenCalledTimes(8);
+  verifying.mockRestore();
+});
+
+test.each([Number.NaN, -1, Number.POSITIVE_INFINITY])("a tolerance of %p is refused", (toleranceSeconds) => {
+  expect(() => new Webhook(SECRET, { toleranceSeconds })).toThrow("toleranceSeconds must be");
+});
+
 test("a byte order mark in front of the text stays there, as it is signed", async () => {
   const body = "\ufeff{}";
   const signature = new Published(SECRET).sign("msg_1", new Date(AT * 1000), body);
@@ -59,6 +90,7 @@ test.each<[string, Record<string, string>, number, string]>([
     0,
     "no webhook-id and no webhook-sig",
   ],
+  ["with a dot in its id", { "webhook-id": "msg_1.2" }, 0, "has a dot"],
   ["with a time that is none", { "webhook-timestamp": "soon" }, 0, "no number of seconds"],
   ["of another version", { "webhook-signature": "v2,AAAA" }, 0, "no v1, which the secret verifies"],
   ["with another id", { "webhook-id": "msg_2" }, 0, "body or a header was changed"],

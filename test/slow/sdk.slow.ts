@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Webhook as Published } from "standardwebhooks";
 import manifest from "../../sdk/typescript/package.json";
 import { DOC_PAGES } from "../../src/http/docs/pages.ts";
 import { hasChromium, startBrowser } from "../kit/browser.ts";
@@ -296,12 +297,21 @@ describe("the page about it", () => {
         }
         console.log(JSON.stringify(statuses));`;
       await project.write("deliver.js", driver);
-      const env = { WEBHOOK_SECRET: sample.secret, SAMPLES: JSON.stringify([sample, forge(sample)]) };
-      const [taken = "", statuses = ""] = (await project.run(["node", "deliver.js"], env)).trim().split("\n");
-      expect(taken).toContain(sample.body);
+      const marked = { ...sample, body: `\ufeff${sample.body}` };
+      const [id = "", at = ""] = ["webhook-id", "webhook-timestamp"].map((name) => sample.headers[name]);
+      const signature = new Published(sample.secret).sign(id, new Date(Number(at) * 1000), marked.body);
+      marked.headers = { ...sample.headers, "webhook-signature": signature };
+      const env = {
+        WEBHOOK_SECRET: sample.secret,
+        SAMPLES: JSON.stringify([sample, forge(sample), marked]),
+      };
+      const printed = (await project.run(["node", "deliver.js"], env)).trim().split("\n");
+      const [taken, takenMarked, statuses = ""] = printed;
+      expect([taken, takenMarked]).toEqual([`${id} ${sample.body}`, `${id} ${marked.body}`]);
       expect(JSON.parse(statuses)).toEqual([
         [200, "thank you"],
         [401, "wrong_signature"],
+        [200, "thank you"],
       ]);
     },
     RUN_MS,

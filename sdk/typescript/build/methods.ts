@@ -10,6 +10,7 @@ import {
   successesOf,
 } from "./document.ts";
 import { capitalized, type Name, nameOf } from "./names.ts";
+import type { Repeats } from "../src/retries.ts";
 
 /** The call's own key: an option of each call, and made by the client. */
 const KEY = "Idempotency-Key";
@@ -185,12 +186,12 @@ function writeCall(parts: Parts): string[] {
 }
 
 /**
- * A DELETE that answers 204 deletes what is named, and a PATCH sets members to what it says: both leave the
- * same when they are made twice. A DELETE that answers more begins something.
+ * A DELETE that answers 204 deletes what has this id, and a PATCH sets members to what it says: both leave
+ * the same when they are made twice. A DELETE that answers more begins something. A name, unlike an id, may
+ * mean something new by the second time.
  */
-function repeatsOf({ asked: { method, operation }, isKeyed }: Parts): "key" | "nature" | "never" {
+function repeatsOf({ asked: { method, path, operation }, isKeyed }: Parts): Repeats {
   if (isKeyed) return "key";
-  const isNature =
-    method === "GET" || method === "PATCH" || (method === "DELETE" && "204" in operation.responses);
-  return isNature ? "nature" : "never";
+  const deletesOnce = method === "DELETE" && "204" in operation.responses && path.endsWith("/{id}");
+  return method === "GET" || method === "PATCH" || deletesOnce ? "idempotent" : "never";
 }

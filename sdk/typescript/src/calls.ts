@@ -76,7 +76,8 @@ export class Calls {
   readonly #json: JsonFormat;
 
   constructor(settings: Settings) {
-    if (!/^https?:\/\//.test(settings.url)) throw new TypeError("url must begin with https:// or http://");
+    if (!isAddress(settings.url))
+      throw new TypeError("url must be an address that begins with https:// or http://");
     if (settings.key === "") throw new TypeError("key is empty");
     this.#settings = settings;
     this.#base = settings.url.replace(/\/$/, "");
@@ -97,8 +98,8 @@ export class Calls {
       } catch (error) {
         if (mayBeGone && error instanceof NotFoundError) return undefined as Answer;
         const wait = waitMs(error, made, Math.random());
-        const isLate = made > bounds.retries || performance.now() + wait > endsAt;
-        if (isLate || !mayRepeat(error, call.repeats)) throw error;
+        const isInBounds = made <= bounds.retries && performance.now() + wait <= endsAt;
+        if (!isInBounds || !mayRepeat(error, call.repeats)) throw error;
         // What an attempt deleted whose answer was lost, the next one does not find. A 429 deletes nothing.
         mayBeGone ||= call.method === "DELETE" && !(error instanceof RateLimitError);
         await pause(wait, signal);
@@ -127,24 +128,70 @@ export class Calls {
   }
 
   async #attempt(url: string, init: RequestInit, ms: number, signal?: AbortSignal): Promise<unknown> {
-    const timeout = AbortSignal.timeout(ms);
-    const both = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+    signal?.throwIfAborted();
+    const timeout = new Timeout(ms, signal);
     const send = this.#settings.fetch ?? fetch;
     let response: Response;
     let text: string;
     try {
-      response = await send(url, { ...init, signal: both });
+      response = await send(url, { ...init, signal: timeout.signal });
       text = await response.text();
     } catch (cause) {
       signal?.throwIfAborted();
-      const what = timeout.aborted ? `no answer within ${ms} ms` : told(cause);
+      const what = timeout.isOver ? `no answer within ${ms} ms` : told(cause);
       throw new ConnectionError(`${init.method} ${url}: ${what}`, { cause });
+    } finally {
+      timeout.clear();
     }
     if (!response.ok) throw errorOf(response, text);
     if (text === "") return undefined;
     const isJson = /^application\/json\b/.test(response.headers.get("content-type") ?? "");
-    return isJson ? this.#json.parse(text) : text;
+    if (!isJson) return text;
+    try {
+      return this.#json.parse(text);
+    } catch (cause) {
+      throw new ConnectionError(`${init.method} ${url}: the answer is no JSON: ${told(cause)}`, { cause });
+    }
   }
+}
+
+/** Longer ones a timer takes for none. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/**
+ * The signal of one attempt: it is aborted when the time is over, or by the call's own. `AbortSignal.any`
+ * would leave something behind at each attempt, in Node 20, for as long as the call's own signal lives.
+ */
+class Timeout {
+  isOver = false;
+  readonly #aborting = new AbortController();
+  readonly #timer: ReturnType<typeof setTimeout>;
+  readonly #outer: AbortSignal | undefined;
+  readonly #abort = () => this.#aborting.abort(this.#outer?.reason);
+
+  constructor(ms: number, outer: AbortSignal | undefined) {
+    this.#outer = outer;
+    this.#timer = setTimeout(() => this.#end(), Math.min(ms, TIMER_MS_MAX));
+    outer?.addEventListener("abort", this.#abort, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#aborting.signal;
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+    this.#outer?.removeEventListener("abort", this.#abort);
+  }
+
+  #end(): void {
+    this.isOver = true;
+    this.#aborting.abort();
+  }
+}
+
+function isAddress(text: string): boolean {
+  return /^https?:\/\//.test(text) && URL.canParse(text);
 }
 
 function told(cause: unknown): string {

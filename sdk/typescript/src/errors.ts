@@ -9,7 +9,10 @@ export interface RequestFault {
 
 export abstract class SealpostError extends Error {}
 
-/** No answer came: the connection failed or was cut, or the time for an attempt was over. `cause` is why. */
+/**
+ * No whole answer came: the connection failed or was cut, the time for an attempt was over, or what should be
+ * JSON is none. `cause` is why.
+ */
 export class ConnectionError extends SealpostError {
   override readonly name: string = "ConnectionError";
 }

@@ -2,10 +2,10 @@
 import { ApiError, ConnectionError } from "./errors.ts";
 
 /**
- * What makes a call safe to repeat. `key`: its Idempotency-Key. `nature`: it reads, sets what it names to
- * what it says, or deletes. `never`: it could do something twice.
+ * What makes a call safe to repeat. `key`: its Idempotency-Key. `idempotent`: it reads, sets what it names to
+ * what it says, or deletes what has this id. `never`: it could do something twice.
  */
-export type Repeats = "key" | "nature" | "never";
+export type Repeats = "key" | "idempotent" | "never";
 
 const FIRST_WAIT_MS = 500;
 const WAIT_MAX_MS = 8000;
