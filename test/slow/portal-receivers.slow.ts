@@ -4,6 +4,7 @@
  * against a delivery of the real service.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -109,6 +110,24 @@ describe.skipIf(!hasPhp)("in PHP", () => {
     expectVerifies("plain_php"));
 
   test.skipIf(!hasLibrary)("so does the one with the published library", () => expectVerifies("php"));
+
+  test.each(["", "whsec_", "whsec_c2hvcnQ="])(
+    "the receiver without a library verifies nothing where the secret is %p",
+    async (secret) => {
+      const port = await freePort();
+      const url = `http://127.0.0.1:${port}/hooks`;
+      const file = join(folder, "no-secret.php");
+      await Bun.write(file, snippetOf("plain_php").write(receiverOf(url)));
+      const serve = `exec php -S 127.0.0.1:${port} ${file} 2>&1`;
+      await using lines = new Lines(["sh", "-c", serve], { WEBHOOK_SECRET: secret });
+      expect(await lines.next()).toContain("started");
+      const { body, headers } = sample;
+      const hmac = createHmac("sha256", Buffer.from(secret.slice("whsec_".length), "base64"));
+      const signed = hmac.update(`${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`);
+      const forged = { ...headers, "webhook-signature": `v1,${signed.digest("base64")}` };
+      expect(await post(url, body, forged)).toBe(500);
+    },
+  );
 
   test("both are PHP, whatever the endpoint's address holds", async () => {
     for (const key of ["php", "plain_php"]) {

@@ -4,7 +4,9 @@
  * with the real framework, and gets deliveries of the real service and those of forgers.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createHmac } from "node:crypto";
 import { existsSync, mkdirSync } from "node:fs";
+import { appendFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { Client } from "../kit/app.ts";
@@ -25,8 +27,11 @@ interface Surroundings {
   path?: string;
   /** Commands found before those of the machine. */
   commands?: () => Promise<string>;
-  /** Where it is part of a project: makes the rest in this folder, and answers the command that starts it. */
-  complete?: (folder: string, steps: readonly Step[]) => Promise<string>;
+  /**
+   * Where it is part of a project: makes the rest in this folder, and answers the command that starts it,
+   * unless the page has one.
+   */
+  complete?: (folder: string, steps: readonly Step[]) => Promise<string | null>;
 }
 
 const SPRING = "org.springframework.boot:spring-boot-starter-webmvc:4.1.2";
@@ -44,16 +49,24 @@ public class Shop {
 `;
 const LARAVEL = "/usr/share/php/Illuminate/Foundation";
 const LARAVEL_CONFIG = `<?php
+use Illuminate\\Cache\\CacheServiceProvider;
 use Illuminate\\Filesystem\\FilesystemServiceProvider;
 use Illuminate\\View\\ViewServiceProvider;
 return [
     'key' => 'of the test', 'env' => 'production', 'debug' => false, 'timezone' => 'UTC', 'locale' => 'en',
-    'providers' => [FilesystemServiceProvider::class, ViewServiceProvider::class, Routes::class],
+    'providers' => [
+        CacheServiceProvider::class, FilesystemServiceProvider::class, ViewServiceProvider::class, Routes::class,
+    ],
 ];
 `;
 const LARAVEL_LOGGING = `<?php
 return ['default' => 'errorlog', 'channels' => ['errorlog' => ['driver' => 'errorlog']]];
 `;
+const LARAVEL_CACHE = `<?php
+return ['default' => 'file', 'stores' => ['file' => ['driver' => 'file', 'path' => base_path('cache')]]];
+`;
+/** What is in the address by which a receiver is found from outside. */
+const HOST = "shop.example";
 
 const APT = "apt-get install --no-install-recommends";
 const hasPython = requireTool("python3", PYTHON_HINT);
@@ -71,12 +84,18 @@ const SURROUNDINGS: Record<string, Surroundings> = {
   Hono: { isThere: true },
   "Next.js": { isThere: true },
   FastAPI: { isThere: hasPython },
-  Django: { isThere: hasPython },
+  Django: { isThere: hasPython, complete: completeDjango },
   Go: { isThere: hasPython, commands: async () => dirname(Bun.which(await findGo()) ?? "") },
   Spring: { isThere: hasMaven(), complete: completeSpring },
   Rails: { isThere: hasRails, complete: completeRails },
   Laravel: { isThere: hasLaravel, path: "/api/webhooks", complete: completeLaravel },
 };
+
+async function completeDjango(folder: string): Promise<null> {
+  const settings = `\nDEBUG = False\nALLOWED_HOSTS = ["127.0.0.1", "${HOST}"]\n`;
+  await appendFile(join(folder, "shop/settings.py"), settings);
+  return null;
+}
 
 async function completeSpring(folder: string, steps: readonly Step[]): Promise<string> {
   const artifacts = steps.flatMap((step) => (step.kind === "dependency" ? [step.artifact] : []));
@@ -97,6 +116,7 @@ async function completeRails(folder: string): Promise<string> {
 async function completeLaravel(folder: string): Promise<string> {
   await Bun.write(join(folder, "index.php"), Bun.file(join(import.meta.dir, "../kit/laravel.php")));
   await Bun.write(join(folder, "config/app.php"), LARAVEL_CONFIG);
+  await Bun.write(join(folder, "config/cache.php"), LARAVEL_CACHE);
   await Bun.write(join(folder, "config/logging.php"), LARAVEL_LOGGING);
   await Bun.write(join(folder, "config/view.php"), "<?php return ['paths' => []];");
   await Bun.write(join(folder, "bootstrap/cache/.keep"), "");
@@ -145,6 +165,9 @@ interface Running {
   url: string;
   server: RealServer;
   webhook: Webhook;
+  /** What starts it, once it is built, in which environment. */
+  command: string[];
+  env: Record<string, string>;
 }
 
 const typeOf = (name: string, word: string) => `${name.toLowerCase().replace(/\W/g, "")}.${word}`;
@@ -164,17 +187,63 @@ async function start(receiver: PageReceiver, around: Omit<Surroundings, "isThere
     NEXT_TELEMETRY_DISABLED: "1",
     npm_config_prefer_offline: "true",
   };
-  const command = (await carryOut(steps, folder, env)) ?? (await around.complete?.(folder, steps));
-  if (command === undefined) throw new Error(`the page does not say how ${name} is started`);
+  const typed = await carryOut(steps, folder, env);
+  const completed = await around.complete?.(folder, steps);
+  const line = typed ?? completed;
+  if (!line) throw new Error(`the page does not say how ${name} is started`);
+  const inFolder = (words: string) => ["bash", "-ec", `cd "${folder}"\n${words}`];
   const server = new RealServer({
     name,
-    command: ["bash", "-ec", `cd "${folder}"\n${command}`],
+    command: inFolder(line),
     env,
     isReady: async () => (await send(url, {}, "{}")) < 500,
     deadlineMs: PREPARE_MS,
   });
   await server.start();
-  return { name, url, server, webhook: new Webhook(secret) };
+  return {
+    name,
+    url,
+    server,
+    webhook: new Webhook(secret),
+    command: inFolder(line.trim().split("\n").at(-1) ?? ""),
+    env,
+  };
+}
+
+/**
+ * How it answers a delivery that the key of this secret signs, started with it; "not started" where it ends,
+ * or says what is wrong and does not listen. `undefined`: not set.
+ */
+async function answerWith(secret: string | undefined, { name, url, command, env }: Running) {
+  const [port = 0] = await freePorts(1);
+  const address = Object.assign(new URL(url), { port: String(port) }).href;
+  const { WEBHOOK_SECRET: _, ...others } = env;
+  const key = Buffer.from((secret ?? "").replace("whsec_", ""), "base64");
+  const headers = sign({ sign: (...said) => signBy(key, ...said) }, FORGED, BODY);
+  let answer: number | "not started" = "not started";
+  await using server = new RealServer({
+    name,
+    command,
+    env: { ...others, PORT: String(port), ...(secret !== undefined && { WEBHOOK_SECRET: secret }) },
+    isReady: async (output) => {
+      try {
+        answer = await send(address, headers, BODY);
+      } catch {
+        return output.includes("WEBHOOK_SECRET");
+      }
+      return true;
+    },
+    deadlineMs: 60_000,
+  });
+  await server.start().catch((error: Error) => {
+    if (!error.message.includes("WEBHOOK_SECRET")) throw error;
+  });
+  return answer;
+}
+
+function signBy(key: Uint8Array, id: string, at: Date, body: string | Buffer): string {
+  const hmac = createHmac("sha256", key).update(`${id}.${Math.floor(at.getTime() / 1000)}.`);
+  return `v1,${hmac.update(body).digest("base64")}`;
 }
 
 /** Writes and types what the page has, in its order, but for the command that starts it: that is answered. */
@@ -240,7 +309,12 @@ async function send(url: string, headers: Record<string, string>, body: string |
 }
 
 /** The headers of a delivery that is signed at this moment, or some seconds away from it. */
-function sign(webhook: Webhook, id: string, body: string, awaySeconds = 0): Record<string, string> {
+function sign(
+  webhook: Pick<Webhook, "sign">,
+  id: string,
+  body: string,
+  awaySeconds = 0,
+): Record<string, string> {
   const at = new Date(Date.now() + awaySeconds * 1000);
   return {
     "webhook-id": id,
@@ -351,6 +425,22 @@ describe.each(receivers)("the receiver for $name", (receiver) => {
     await expectHandled(own, last);
     expect(own.server.output).not.toContain(FORGED);
   });
+
+  test.skipIf(!isThere)("takes a hundred deliveries at once, by the name of its host", async () => {
+    for (let count = 1; count <= 100; count++) {
+      const headers = { ...sign(own.webhook, `msg_${count}`, BODY), host: HOST };
+      expect([count, await send(own.url, headers, BODY)]).toEqual([count, 204]);
+    }
+  });
+
+  test.skipIf(!isThere).each([undefined, "", "whsec_", "whsec_c2hvcnQ="])(
+    "verifies nothing where the secret is %p",
+    async (secret) => {
+      const answer = await answerWith(secret, own);
+      expect([answer, answer === "not started" || answer >= 400]).toEqual([answer, true]);
+    },
+    PREPARE_MS,
+  );
 });
 
 test.skipIf(!hasPython)("a delivery that comes again is handled once, after a kill too", async () => {

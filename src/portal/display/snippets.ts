@@ -128,19 +128,24 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"regexp"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
 func main() {
-	webhook, err := standardwebhooks.NewWebhook(os.Getenv("WEBHOOK_SECRET"))
+	secret := os.Getenv("WEBHOOK_SECRET")
+	if !regexp.MustCompile("^whsec_[A-Za-z0-9+/]{32}").MatchString(secret) {
+		log.Fatal("WEBHOOK_SECRET is no secret")
+	}
+	webhook, err := standardwebhooks.NewWebhook(secret)
 	if err != nil {
 		log.Fatal(err)
 	}
 	// Receives ${address}
 	http.HandleFunc("${path}", func(w http.ResponseWriter, r *http.Request) {
 		// The body as it came: parsed and written again it would not verify.
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 2<<20))
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 4<<20))
 		if err != nil || webhook.Verify(body, r.Header) != nil {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
@@ -160,6 +165,7 @@ use standardwebhooks::Webhook;
 
 async fn receive(headers: HeaderMap, body: Bytes) -> StatusCode {
     let secret = std::env::var("WEBHOOK_SECRET").expect("WEBHOOK_SECRET");
+    assert!(secret.starts_with("whsec_") && secret.len() >= 38, "WEBHOOK_SECRET is no secret");
     let webhook = Webhook::new(&secret).expect("a secret that begins with whsec_");
     // The body as it came: parsed and written again it would not verify.
     if webhook.verify(&body, &headers).is_err() {
@@ -222,7 +228,12 @@ use StandardWebhooks\\Exception\\WebhookVerificationException;
 use StandardWebhooks\\Webhook;
 
 // Receives ${address.replaceAll("?>", "")}
-$webhook = new Webhook(getenv('WEBHOOK_SECRET'));
+$secret = (string) getenv('WEBHOOK_SECRET');
+if (!preg_match('~^whsec_[A-Za-z0-9+/]{32}~', $secret)) {
+    http_response_code(500);
+    exit('WEBHOOK_SECRET is no secret');
+}
+$webhook = new Webhook($secret);
 // The body as it came: parsed and written again it would not verify.
 $body = file_get_contents('php://input');
 $headers = array_change_key_case(getallheaders(), CASE_LOWER);
@@ -242,7 +253,9 @@ function plain({ address }: Receiver): string {
   return `import { createHmac, timingSafeEqual } from "node:crypto";
 
 // Receives ${address}
-const key = Buffer.from(process.env.WEBHOOK_SECRET.replace("whsec_", ""), "base64");
+const secret = process.env.WEBHOOK_SECRET ?? "";
+if (!/^whsec_[A-Za-z0-9+/]{32}/.test(secret)) throw new Error("WEBHOOK_SECRET is no secret");
+const key = Buffer.from(secret.replace("whsec_", ""), "base64");
 const TOLERANCE_SECONDS = 300;
 
 /** \`body\`: the text as it came; \`headers\`: names in small letters. The event, or null: not genuine. */
@@ -265,7 +278,12 @@ export function readDelivery(body, headers) {
 function plainPhp({ address }: Receiver): string {
   return `<?php
 // Receives ${address.replaceAll("?>", "")}
-$key = base64_decode(str_replace('whsec_', '', getenv('WEBHOOK_SECRET')));
+$secret = (string) getenv('WEBHOOK_SECRET');
+if (!preg_match('~^whsec_[A-Za-z0-9+/]{32}~', $secret)) {
+    http_response_code(500);
+    exit('WEBHOOK_SECRET is no secret');
+}
+$key = base64_decode(substr($secret, strlen('whsec_')));
 // The body as it came: parsed and written again it would not verify.
 $body = file_get_contents('php://input');
 $headers = array_change_key_case(getallheaders(), CASE_LOWER);
