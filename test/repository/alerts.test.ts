@@ -216,7 +216,7 @@ const MORE: [alert: string, sees: "fires" | "quiet", series: Series, when?: Pick
 
 const alerts = readAlerts();
 
-function testOf(...[alert, sees, series, when]: (typeof MORE)[number]): { interval: string } {
+function testOf(...[alert, sees, series, when]: (typeof MORE)[number]) {
   const known = alerts.find((one) => one.alert === alert);
   const { at = "30m", every = "1m", labels = INSTANCE, summary = "" } = { ...CASES[alert], ...when };
   const fired = {
