@@ -341,7 +341,7 @@ export class TurnQueue implements Turns {
   #resume(): void {
     this.#light.shift()?.();
     queueMicrotask(() => {
-      if (!this.isOver && this.#light.passDebtors()) this.#resume();
+      if (!this.#light.isEmpty && !this.isOver && this.#light.passDebtors()) this.#resume();
       else this.#goOn();
     });
   }
