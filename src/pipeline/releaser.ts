@@ -22,6 +22,7 @@ const LOOK_MS = 60_000;
 export class Releaser {
   /** Accounts that a walk is under way for. */
   readonly #walking = new Set<number>();
+  #isStarted = false;
   #callOff: () => void = () => {};
 
   constructor(
@@ -47,6 +48,7 @@ export class Releaser {
 
   /** Releases what can go, now and from time to time, and the moment the month turns. */
   start(): void {
+    this.#isStarted = true;
     this.#releaseAllUnattended();
     const now = this.wall.now();
     // For a time and not until an instant: the clock may be set back meanwhile.
@@ -71,6 +73,8 @@ export class Releaser {
   }
 
   #go(account: Account): void {
+    // Before, the queues do not know what the process before left open, and later events would overtake it.
+    if (!this.#isStarted) return;
     this.data.store.unattended("release", this.#release(account));
   }
 
