@@ -1,6 +1,7 @@
 import { parseObject } from "../core/json/value.ts";
 import { coloured, printable } from "../platform/command-line.ts";
 import type { Forwarded } from "./forward.ts";
+import { printLine, timeOfDay } from "./terminal.ts";
 import type { PolledMessage } from "./poll-loop.ts";
 
 /** One that was forwarded, and what came back. */
@@ -35,8 +36,7 @@ export class ListenScreen {
     const line = this.#isJson
       ? JSON.stringify(this.#rowOf(this.#last, isAgain))
       : lineOf(this.#last, isAgain);
-    // Not by the console, which would not notice that the reader has left.
-    process.stdout.write(`${line}\n`);
+    printLine(line);
     if (this.#withBodies && !this.#isJson) this.showLast();
   }
 
@@ -65,11 +65,10 @@ export class ListenScreen {
 
 function lineOf({ message, forwarded }: Shown, isAgain: boolean): string {
   const { status, durationMs, text } = forwarded;
-  const time = new Date().toTimeString().slice(0, 8);
   const isGood = status !== null && status >= 200 && status < 300;
   const outcome = status === null ? `no answer: ${printable(text)}` : String(status);
   const id = message.headers["webhook-id"];
-  const parts = [time, printable(typeOf(message)), id, coloured(isGood ? "green" : "red", outcome)];
+  const parts = [timeOfDay(), printable(typeOf(message)), id, coloured(isGood ? "green" : "red", outcome)];
   return [...parts, `${durationMs} ms`, ...(isAgain ? ["again"] : [])].join("  ");
 }
 

@@ -3,6 +3,7 @@ import { type Call, CommandError, EXIT, tellErrors, UsageError } from "../platfo
 import { Api, Refused } from "./api.ts";
 import { forward, signedAnew } from "./forward.ts";
 import { findInstallation } from "./installation.ts";
+import { listOf } from "./input.ts";
 import {
   closeListenEndpoint,
   type ListenEndpoint,
@@ -45,7 +46,7 @@ function readForward(given: string | undefined): string {
 }
 
 async function readWanted(api: Api, { types, source }: ListenOptions): Promise<Wanted> {
-  const named = types?.flatMap((text) => text.split(",")).map((text) => text.trim()) ?? null;
+  const named = listOf(types) ?? null;
   if (source === undefined) return { types: named, sourceId: null };
   const { id, provider } = await findSource(api, source);
   // What a source brings begins with its provider: less is handed out in vain.

@@ -1,5 +1,6 @@
 import { type Call, EXIT, runCommandLine, UsageError } from "../platform/command-line.ts";
 import { Api } from "./api.ts";
+import { listOf } from "./input.ts";
 import { findInstallation } from "./installation.ts";
 import { SteadyApi } from "./steady-api.ts";
 import { tellWeather } from "./terminal.ts";
@@ -26,7 +27,6 @@ const BULK = ["status", "consumer", "types", "since", "until", "missing", "rate"
 /** Options that, beside ids, only those of events have. */
 const OF_EVENTS = ["endpoint", "newMessageId"] as const;
 const LOOK_MS = 500;
-const ANSWER_MS_MAX = 20_000;
 
 /** `sealpost replay`: sends events or deliveries again, by their ids or by what they have in common. */
 export function runReplay({ words, options, usage }: Call<ReplayOptions>): Promise<number> {
@@ -110,7 +110,7 @@ async function replayMany(api: Api, options: ReplayOptions): Promise<number> {
 /** Through restarts of the service, over which the replay goes on. */
 async function untilEnded(api: Api, begun: Progress): Promise<Progress> {
   const { signal } = new AbortController();
-  const steady = new SteadyApi(api, { signal, answerMsMax: ANSWER_MS_MAX, onWeather: tellWeather });
+  const steady = new SteadyApi(api, { signal, onWeather: tellWeather });
   let now = begun;
   while (now.status === "running") {
     await Bun.sleep(LOOK_MS);
@@ -133,9 +133,4 @@ function bodyOf({ status, endpoint, consumer, types, since, until, ...options }:
     rate_per_second: rate,
     dry_run: options.dryRun,
   });
-}
-
-/** Words that stand apart, or with commas between them. */
-function listOf(given: readonly string[] | undefined): string[] | undefined {
-  return given?.flatMap((text) => text.split(",")).map((text) => text.trim());
 }

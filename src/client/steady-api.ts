@@ -1,13 +1,15 @@
 import { type Api, type Ask, Refused, Unreachable } from "./api.ts";
 
+/** For what is answered at once. */
+const ANSWER_MS_MAX = 20_000;
 const AGAIN_MS = { first: 200, max: 5000 } as const;
 /** What passes by itself: a service or a proxy in front of it that starts, is full, or asks for a break. */
 const PASSING = new Set([429, 500, 502, 503, 504]);
 
 export interface SteadyParts {
   signal: AbortSignal;
-  /** How long an answer may take: a network that is cut tells nobody. */
-  answerMsMax: number;
+  /** How long an answer may take: a network that is cut tells nobody. Default: 20 seconds. */
+  answerMsMax?: number;
   /** Called once as the service is not reached, with the reason, and once as it is again: null. */
   onWeather: (problem: string | null) => void;
 }
@@ -33,7 +35,7 @@ export class SteadyApi {
    * Refused for what does not pass by itself.
    */
   async ask<T>(path: string | (() => string), bearer?: string): Promise<T | null> {
-    const { signal, answerMsMax } = this.#parts;
+    const { signal, answerMsMax = ANSWER_MS_MAX } = this.#parts;
     for (let again: number = AGAIN_MS.first; !signal.aborted; again = Math.min(2 * again, AGAIN_MS.max)) {
       const late = AbortSignal.any([signal, AbortSignal.timeout(answerMsMax)]);
       const ask: Ask = { signal: late, ...(bearer !== undefined && { bearer }) };

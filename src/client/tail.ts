@@ -5,7 +5,7 @@ import { Api } from "./api.ts";
 import { findInstallation } from "./installation.ts";
 import { rest, SteadyApi } from "./steady-api.ts";
 import { inColour } from "./tables.ts";
-import { endBySignal, tellWeather } from "./terminal.ts";
+import { endBySignal, printLine, tellWeather, timeOfDay } from "./terminal.ts";
 
 export interface TailOptions {
   profile?: string;
@@ -31,7 +31,6 @@ interface Stream {
 }
 
 const LOOK_MS = 1000;
-const ANSWER_MS_MAX = 20_000;
 const PAGE = 250;
 
 const STREAMS = {
@@ -102,7 +101,7 @@ export function runTail({ words, options, usage }: Call<TailOptions>): Promise<n
   const tail = async () => {
     const api = new Api(findInstallation(options.profile, process.env));
     const { signal } = endBySignal();
-    const steady = new SteadyApi(api, { signal, answerMsMax: ANSWER_MS_MAX, onWeather: tellWeather });
+    const steady = new SteadyApi(api, { signal, onWeather: tellWeather });
     const names = words.length === 0 ? STREAM_NAMES : [...new Set(words as StreamName[])];
     const watches = names.map((name) => new Watch(steady, name));
     for (const watch of watches) await watch.look();
@@ -118,9 +117,7 @@ export function runTail({ words, options, usage }: Call<TailOptions>): Promise<n
 }
 
 function show({ text, json }: Happening, isJson: boolean): void {
-  const time = new Date().toTimeString().slice(0, 8);
-  // Not by the console, which would not notice that the reader has left.
-  process.stdout.write(`${isJson ? JSON.stringify(json) : [time, ...text].join("  ")}\n`);
+  printLine(isJson ? JSON.stringify(json) : [timeOfDay(), ...text].join("  "));
 }
 
 /** One stream: the rows of a list as they were at the last look. */

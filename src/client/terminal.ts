@@ -68,3 +68,13 @@ export function endBySignal(): { signal: AbortSignal; end: () => void } {
 export function tellWeather(problem: string | null): void {
   console.error(problem === null ? "It is there again." : `${problem} (trying until it is there again)`);
 }
+
+/** A line of a command that runs on. Not by the console, which would not notice that its reader has left. */
+export function printLine(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Such as 12:05:59, by the clock of this machine. */
+export function timeOfDay(): string {
+  return new Date().toTimeString().slice(0, 8);
+}
