@@ -143,7 +143,7 @@ export async function startApp(config: Config, appParts: AppParts): Promise<App>
     phase = { is: "stopping", port };
     const jobsEnded = jobs.stop();
     releaser.stop();
-    await Promise.all([drain(actors, outbound.abort), confirmations.untilAnswered()]);
+    await drain(actors, confirmations, outbound.abort);
     await atMost(LAST_STEP_MS, jobsEnded);
     await server.stop(LAST_STEP_MS);
     transport.close();

@@ -7,11 +7,17 @@ const DRAIN_RESERVE_MS = 1500;
 
 /**
  * No new attempts; those in flight get their time, the rest is handed back without costing an attempt.
- * Outcomes that a full disk does not take are not waited for: they are sent again after the restart.
+ * Outcomes that a full disk does not take are not waited for: they are sent again after the restart. Answers
+ * that wait for the replica get the same time.
  */
-export async function drain(actors: { stop(): Promise<void> }, abort: AbortController): Promise<void> {
+export async function drain(
+  actors: { stop(): Promise<void> },
+  confirmations: { untilAnswered(): Promise<void> },
+  abort: AbortController,
+): Promise<void> {
   const cut = setTimeout(() => abort.abort(), limit("drainMs") - DRAIN_RESERVE_MS);
-  await endOr(limit("drainMs") - 2 * LAST_STEP_MS, actors.stop());
+  const ended = Promise.all([actors.stop(), confirmations.untilAnswered()]);
+  await endOr(limit("drainMs") - 2 * LAST_STEP_MS, ended);
   clearTimeout(cut);
 }
 

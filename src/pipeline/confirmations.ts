@@ -35,15 +35,16 @@ export class Confirmations {
   /** Of this turn; null where nothing was run in it yet. */
   #share: Share | null = null;
 
-  /** Answers that wait. */
+  /** Answers that wait, or may come to that. */
   #count = 0;
   #onAnswered: (() => void)[] = [];
+  #isEnding = false;
 
   constructor(private readonly parts: ConfirmationParts) {}
 
   /** Before anything is written. Throws 503 where nothing would be confirmed. */
   requireReached(): void {
-    const obstacle = this.parts.gate.obstacle();
+    const obstacle = this.#isEnding ? "The service is stopping." : this.parts.gate.obstacle();
     if (obstacle === null) return;
     this.parts.onRefused("before");
     throw refusal(`${obstacle} Nothing was stored by this request.`);
@@ -69,16 +70,26 @@ export class Confirmations {
       parts.onRefused("after");
       reject(notInTime());
     }, parts.waitMs);
-    this.#count++;
-    return Promise.race([confirmed, tooLate]).finally(() => {
-      clearTimeout(timer);
-      this.#count--;
-      if (this.#count === 0) for (const tell of this.#onAnswered.splice(0)) tell();
-    });
+    return this.answering(() => Promise.race([confirmed, tooLate]).finally(() => clearTimeout(timer)));
   }
 
-  /** Resolves when no answer waits: each waits for so long at most. */
+  /** What leads to a wait, and the wait itself: the end of the service waits for its answer. */
+  async answering<T>(work: () => Promise<T>): Promise<T> {
+    this.#count++;
+    try {
+      return await work();
+    } finally {
+      this.#count--;
+      if (this.#count === 0) for (const tell of this.#onAnswered.splice(0)) tell();
+    }
+  }
+
+  /**
+   * The end of the service: resolves when no answer waits, nor will: each waits for so long at most, and
+   * nothing that asks for the replica begins from now on.
+   */
   untilAnswered(): Promise<void> {
+    this.#isEnding = true;
     return this.#count === 0 ? Promise.resolve() : new Promise((tell) => this.#onAnswered.push(tell));
   }
 

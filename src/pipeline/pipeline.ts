@@ -59,7 +59,7 @@ type PipelineData = Pick<
 export interface PipelineParts extends AudienceListeners {
   data: PipelineData;
   outlet: Outlet;
-  confirmations: Pick<Confirmations, "requireReached" | "confirm">;
+  confirmations: Pick<Confirmations, "requireReached" | "answering" | "confirm">;
   unconfirmed: Held;
   /** Hears of every event that came in, once it is on disk. */
   onAccepted: (accepted: Accepted) => void;
@@ -207,7 +207,13 @@ export class Prepared {
     inTransaction: InTransaction<Made>,
     durability: Durability = "disk",
   ): Promise<Made> {
-    if (durability === "replica") this.parts.confirmations.requireReached();
+    if (durability === "disk") return this.#commit(inTransaction, durability);
+    const { confirmations } = this.parts;
+    confirmations.requireReached();
+    return confirmations.answering(() => this.#commit(inTransaction, durability));
+  }
+
+  async #commit<Made>(inTransaction: InTransaction<Made>, durability: Durability): Promise<Made> {
     const freed = this.#known.freeNames(this.incoming);
     if (freed !== null) await freed;
     const rows = rowsOf(this.audiences);

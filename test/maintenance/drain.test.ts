@@ -4,6 +4,8 @@ import { atMost, drain } from "../../src/maintenance/drain.ts";
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
+const nobody = { untilAnswered: async () => {} };
+
 /** True once `work` has come to its end. */
 function ended(work: Promise<unknown>): () => Promise<boolean> {
   let isOver = false;
@@ -16,7 +18,7 @@ function ended(work: Promise<unknown>): () => Promise<boolean> {
 
 test("attempts get 8.5 seconds, those that are cut then half a second more", async () => {
   const abort = new AbortController();
-  const isOver = ended(drain({ stop: () => new Promise(() => {}) }, abort));
+  const isOver = ended(drain({ stop: () => new Promise(() => {}) }, nobody, abort));
   jest.advanceTimersByTime(8499);
   expect([abort.signal.aborted, await isOver()]).toEqual([false, false]);
   jest.advanceTimersByTime(1);
@@ -25,9 +27,13 @@ test("attempts get 8.5 seconds, those that are cut then half a second more", asy
   expect(await isOver()).toBe(true);
 });
 
-test("it is over with the last attempt, and nothing is cut later", async () => {
+test("it is over with the last attempt and the last answer that waits, and nothing is cut later", async () => {
   const abort = new AbortController();
-  await drain({ stop: async () => {} }, abort);
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  const isOver = ended(drain({ stop: async () => {} }, { untilAnswered: () => answered }, abort));
+  expect(await isOver()).toBe(false);
+  answer();
+  expect(await isOver()).toBe(true);
   jest.advanceTimersByTime(10_000);
   expect(abort.signal.aborted).toBe(false);
 });

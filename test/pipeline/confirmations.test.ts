@@ -170,6 +170,27 @@ test("what one upload confirms goes on in its order, a share of it in each turn 
   ]);
 });
 
+test("the end of the service waits for what is being written, and lets nothing new begin", async () => {
+  const gate = new GateByHand();
+  const confirmations = confirmationsBy(gate);
+  const order: string[] = [];
+  const { promise: fsync, resolve: write } = Promise.withResolvers<void>();
+  const answer = confirmations.answering(async () => {
+    await fsync;
+    await confirmations.confirm(1, () => void order.push("answer"));
+  });
+  const ended = confirmations.untilAnswered().then(() => order.push("end"));
+  expect(() => confirmations.requireReached()).toThrow(/stopping/);
+  await nextTurn();
+  write();
+  await gate.asked();
+  await nextTurn();
+  expect(order).toEqual([]);
+  gate.confirm();
+  await Promise.all([answer, ended]);
+  expect(order).toEqual(["answer", "end"]);
+});
+
 test("of an event that waits on after its 503 nothing is kept but what is dispatched", async () => {
   await using api = await startApi();
   await api.endpoint({ url: api.receiver.url("late") });
