@@ -73,6 +73,7 @@ export class Replayer {
    * has read none of the others changes before it is written.
    */
   readonly #slices = new OneByOne<number>();
+  #isRecovered = false;
 
   constructor(
     private readonly data: Pick<
@@ -92,7 +93,8 @@ export class Replayer {
     private readonly pipeline: Pipeline,
   ) {
     this.#list = new DeliveryList(data);
-    data.store.onWritable(() => this.recover());
+    // Before the start has taken up the rest, a replay would overtake what the queues do not know yet.
+    data.store.onWritable(() => this.#isRecovered && this.recover());
   }
 
   /** How many a replay would take that is asked for now. */
@@ -117,6 +119,7 @@ export class Replayer {
   }
 
   recover(): void {
+    this.#isRecovered = true;
     for (const replay of this.data.replays.running()) this.run(replay);
   }
 

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { LIMITS } from "../../src/core/limits.ts";
 import { replayOne } from "../../src/pipeline/replay.ts";
 import { DeliveryList } from "../../src/store/log/delivery-list.ts";
+import type { Store } from "../../src/store/store.ts";
 import { everyOne, type ReplayFilter } from "../../src/store/log/replays.ts";
 import { startApi } from "../http/log-kit.ts";
 import { startApp } from "../kit/app.ts";
@@ -38,6 +39,18 @@ test("a replay that cannot be written is told of, and the service goes on", asyn
 });
 
 const DEAD = everyOne(["dead"]);
+
+/** Resolves once the disk was full, and takes writes again. */
+async function fillAndFree(store: Store): Promise<void> {
+  const freed = new Promise<void>((resolve) => store.onWritable(resolve));
+  const { page_count: pages } =
+    store.sqlite.query<{ page_count: number }, []>("PRAGMA page_count").get() ?? {};
+  store.sqlite.run(`PRAGMA max_page_count = ${pages}`);
+  const refused = store.write(() => store.sqlite.run("CREATE TABLE large AS SELECT zeroblob(1000000)"));
+  await expect(refused).rejects.toMatchObject({ code: "unavailable" });
+  store.sqlite.run("PRAGMA max_page_count = 1000000");
+  await freed;
+}
 
 test("a job takes what lies above its position and up to its last, once, also where it is taken up twice", async () => {
   await using api = await startApi();
@@ -100,6 +113,36 @@ test("however many jobs a project has, one slice of them waits for the disk", as
   expect(waiting).toBe(1);
   await api.until(async () => jobs.every(({ id }) => replays.get(id)?.status === "completed"));
   expect(jobs.map(({ id }) => replays.get(id)?.replayed)).toEqual([1, 0, 0, 0, 0, 0, 0, 0]);
+});
+
+test("a disk that takes writes again in the middle of a start begins no job", async () => {
+  await using api = await startApi();
+  const { store, replays } = api.data;
+  const url = api.receiver.at("early", (_, nth) => new Response(null, { status: nth > 1 ? 204 : 500 }));
+  const { projectId } = await api.endpoint({ url, eventTypes: ["early"] });
+  await api.settled((await api.publish("early")).id, ["dead"]);
+  const job = { projectId, consumerId: null, filter: DEAD, matched: 1, position: 0, last: store.latestKey };
+  const { id } = await store.write(() => replays.insert(job));
+  await fillAndFree(store);
+  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  expect([replays.get(id)?.status, api.receiver.requests("early").length]).toEqual(["running", 1]);
+  api.services.replayer.recover();
+  await api.until(async () => replays.get(id)?.status === "completed");
+  await api.receiver.arrived("early", 2);
+});
+
+test("a job that a full disk has stopped goes on once it takes writes again", async () => {
+  await using api = await startApi();
+  const { store, replays } = api.data;
+  const url = api.receiver.at("later", (_, nth) => new Response(null, { status: nth > 1 ? 204 : 500 }));
+  const { projectId } = await api.endpoint({ url, eventTypes: ["later"] });
+  await api.settled((await api.publish("later")).id, ["dead"]);
+  api.services.replayer.recover();
+  const job = { projectId, consumerId: null, filter: DEAD, matched: 1, position: 0, last: store.latestKey };
+  const { id } = await store.write(() => replays.insert(job));
+  await fillAndFree(store);
+  await api.until(async () => replays.get(id)?.status === "completed");
+  await api.receiver.arrived("later", 2);
 });
 
 /** What the endpoint would get of these types, and has not got. */
