@@ -6,6 +6,8 @@ import { COUNTED } from "../simulation/tally.ts";
 
 const folder = join(import.meta.dir, "../simulation");
 const SEEDS = 600;
+/** Others in each run: seeds that are always the same find nothing new. Below where crowded ones begin. */
+const FIRST_SEED = 1 + Math.floor(Math.random() * 900_000);
 const SEEDS_FOR_A_MUTANT = 2000;
 const SCENARIOS = 2;
 /** Two together that have 2,500 steps: each is run as often as it has steps. */
@@ -73,7 +75,8 @@ afterAll(() => over.abort());
 
 describe("the simulation", () => {
   test(`keeps every promise over ${SEEDS} seeds, while each kind of fault strikes and each bound is met`, async () => {
-    const { exitCode, output } = await halves("simulate.ts", "--seeds", SEEDS);
+    console.log(`from seed ${FIRST_SEED}`);
+    const { exitCode, output } = await halves("simulate.ts", "--seeds", SEEDS, FIRST_SEED);
     expect({ exitCode, output: exitCode === 0 ? "" : output }).toEqual({ exitCode: 0, output: "" });
     const countOf = (name: string) => sum(output.matchAll(new RegExp(`\\b${name} (\\d+)`, "g")));
     expect(COUNTED.filter((name) => countOf(name) === 0)).toEqual([]);
