@@ -1,10 +1,10 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "../core/errors.ts";
 import { isObject, parseObject } from "../core/json/value.ts";
 import { CommandError } from "../platform/command-line.ts";
-import { writeDurably } from "../platform/durable-file.ts";
+import { changeShared, readIfThere } from "./shared-file.ts";
 
 /** Installations that somebody has logged in to, each by a name: a file that only its owner reads. */
 
@@ -47,14 +47,17 @@ function fileOf(env: Env): string {
 /** All profiles; none where there is no file. Throws CommandError where the file cannot be read. */
 export function readProfiles(env: Env): Profiles {
   const path = fileOf(env);
-  let text: string;
+  let text: string | null;
   try {
-    text = readFileSync(path, "utf8");
+    text = readIfThere(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
     throw new CommandError(`${path} cannot be read: ${messageOf(error)}`);
   }
-  const profiles = parseProfiles(text);
+  return profilesIn(path, text);
+}
+
+function profilesIn(path: string, text: string | null): Profiles {
+  const profiles = text === null ? {} : parseProfiles(text);
   if (profiles === null)
     throw new CommandError(`${path} is no file of profiles: remove it, and log in again`);
   return profiles;
@@ -74,12 +77,16 @@ function isEntry(entry: [string, unknown]): entry is [string, Installation] {
 
 /** Keeps an installation by this name, or with null forgets it. */
 export function keepProfile(env: Env, name: string, installation: Installation | null): void {
-  const { [name]: _former, ...others } = readProfiles(env);
-  const profiles = installation === null ? others : { ...others, [name]: installation };
   makeSettingsFolder(env);
+  const path = fileOf(env);
   try {
-    writeDurably(fileOf(env), `${JSON.stringify({ profiles }, null, 2)}\n`);
+    changeShared(path, (text) => {
+      const { [name]: _former, ...others } = profilesIn(path, text);
+      const profiles = installation === null ? others : { ...others, [name]: installation };
+      return `${JSON.stringify({ profiles }, null, 2)}\n`;
+    });
   } catch (error) {
-    throw new CommandError(`${fileOf(env)} cannot be written: ${messageOf(error)}`);
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(`${path} cannot be written: ${messageOf(error)}`);
   }
 }

@@ -1,10 +1,12 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { isObject } from "../core/json/value.ts";
-import { writeDurably } from "../platform/durable-file.ts";
+import { messageOf } from "../core/errors.ts";
+import { parseObject } from "../core/json/value.ts";
+import { CommandError } from "../platform/command-line.ts";
 import { type Env, makeSettingsFolder } from "./profiles.ts";
+import { changeShared } from "./shared-file.ts";
 
 /**
  * A run of `sealpost listen`. Whether it still runs is asked of its socket in the folder of settings: one
@@ -18,25 +20,25 @@ export interface Machine {
   seed: string;
 }
 
-/** What the folder says of this machine; made where it says nothing. */
+/** What the folder says of this machine; made where it says nothing. Throws CommandError. */
 export function readMachine(env: Env): Machine {
   const path = join(makeSettingsFolder(env), "machine.json");
-  let machine = machineIn(path);
-  if (machine === null) {
-    machine = { id: randomBytes(8).toString("hex"), seed: randomBytes(32).toString("base64") };
-    writeDurably(path, `${JSON.stringify(machine)}\n`);
+  let machine: Machine = { id: randomBytes(8).toString("hex"), seed: randomBytes(32).toString("base64") };
+  try {
+    changeShared(path, (text) => {
+      const kept = machineIn(text);
+      machine = kept ?? machine;
+      return kept === null ? `${JSON.stringify(machine)}\n` : null;
+    });
+  } catch (error) {
+    throw new CommandError(`${path} cannot be read or made: ${messageOf(error)}`);
   }
   return { ...machine, id: `${machine.id}@${hostname()}` };
 }
 
-function machineIn(path: string): Machine | null {
-  try {
-    const json: unknown = JSON.parse(readFileSync(path, "utf8"));
-    const isMachine = isObject(json) && typeof json["id"] === "string" && typeof json["seed"] === "string";
-    return isMachine ? (json as unknown as Machine) : null;
-  } catch {
-    return null;
-  }
+function machineIn(text: string | null): Machine | null {
+  const { id, seed } = parseObject(text ?? "") ?? {};
+  return typeof id === "string" && typeof seed === "string" ? { id, seed } : null;
 }
 
 /** The secret that signs what this machine listens to in a project: the same in every session. */

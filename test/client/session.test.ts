@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { claimSession, newSession, readMachine, secretFor } from "../../src/client/session.ts";
+import { CommandError } from "../../src/platform/command-line.ts";
 import { readSecret } from "../../src/core/signing.ts";
 import { Person } from "./kit.ts";
 
@@ -7,6 +8,10 @@ test("a machine is the same at each look, and nobody else reads what its secrets
   using person = new Person();
   expect(readMachine(person.env)).toEqual(readMachine(person.env));
   expect(person.kept("machine.json").mode()).toBe(0o600);
+});
+
+test("a folder that cannot be written is told", () => {
+  expect(() => readMachine({ XDG_CONFIG_HOME: "/dev/null" })).toThrow(CommandError);
 });
 
 test("a secret is the same for one project of one installation, and another one elsewhere", () => {
