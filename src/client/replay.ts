@@ -35,6 +35,7 @@ export function runReplay({ words, options, usage }: Call<ReplayOptions>): Promi
     if (words.length === 0) return replayMany(api, options);
     // Before anything is sent: who corrects a word would send the others twice.
     for (const id of words) requireFitting(id, options);
+    for (const id of words) await api.ask(pathOf(id));
     for (const id of words) await replayOne(api, id, options);
     return EXIT.good;
   };
@@ -43,17 +44,24 @@ export function runReplay({ words, options, usage }: Call<ReplayOptions>): Promi
 
 /** Throws where a word is no id, or an option means nothing for it. */
 function requireFitting(id: string, options: ReplayOptions): void {
-  const isDelivery = id.startsWith("msg_");
-  if (!isDelivery && !id.startsWith("evt_"))
+  if (!isDelivery(id) && !id.startsWith("evt_"))
     throw new UsageError(`${id} is no id of an event (evt_…) or a delivery (msg_…)`);
   const inBulk = BULK.find((name) => options[name] !== undefined);
   if (inBulk !== undefined) throw new UsageError(`--${optionOf(inBulk)} is for a replay without ids`);
-  const ofEvents = OF_EVENTS.find((name) => isDelivery && options[name] !== undefined);
+  const ofEvents = OF_EVENTS.find((name) => isDelivery(id) && options[name] !== undefined);
   if (ofEvents !== undefined) throw new UsageError(`--${optionOf(ofEvents)} is for ids of events`);
 }
 
 function optionOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+function isDelivery(id: string): boolean {
+  return id.startsWith("msg_");
+}
+
+function pathOf(id: string): string {
+  return `/v1/${isDelivery(id) ? "deliveries" : "events"}/${encodeURIComponent(id)}`;
 }
 
 interface DeliveryAnswer {
@@ -63,19 +71,18 @@ interface DeliveryAnswer {
 
 async function replayOne(api: Api, id: string, options: ReplayOptions): Promise<void> {
   const isJson = options.json === true;
-  if (id.startsWith("msg_")) {
-    const retried = await api.ask<DeliveryAnswer>(`/v1/deliveries/${encodeURIComponent(id)}/retry`, {
-      method: "POST",
-      body: "{}",
-    });
+  if (isDelivery(id)) {
+    const retried = await api.ask<DeliveryAnswer>(`${pathOf(id)}/retry`, { method: "POST", body: "{}" });
     return tell(retried, isJson);
   }
   const body = JSON.stringify({
     endpoint_ids: options.endpoint === undefined ? undefined : [options.endpoint],
     new_message_id: options.newMessageId,
   });
-  const path = `/v1/events/${encodeURIComponent(id)}/replay`;
-  const { data } = await api.ask<{ data: DeliveryAnswer[] }>(path, { method: "POST", body });
+  const { data } = await api.ask<{ data: DeliveryAnswer[] }>(`${pathOf(id)}/replay`, {
+    method: "POST",
+    body,
+  });
   for (const delivery of data) tell(delivery, isJson);
   if (data.length === 0) console.error(`${id} has no delivery that could be sent again`);
 }

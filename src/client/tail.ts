@@ -70,8 +70,9 @@ const STREAMS = {
       const was = countsOf(before);
       const now = countsOf(STREAMS.refusals.stateOf(row));
       return Object.entries(now).flatMap(([reason, count]) => {
-        const more = count - (was[reason] ?? 0);
-        if (more <= 0) return [];
+        // Counts begin anew with each start of the service.
+        const more = count < (was[reason] ?? 0) ? count : count - (was[reason] ?? 0);
+        if (more === 0) return [];
         const text = [
           "refusal",
           textOf(row["id"]),

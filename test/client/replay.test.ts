@@ -71,11 +71,14 @@ test("an event and a delivery are sent again by their ids", async () => {
   );
 });
 
-test("nothing is sent where one of the words is no id", async () => {
+test.each([
+  ["is no id", "oops", 2],
+  ["is an id of nothing", "evt_00000000000000000000000000", 1],
+])("nothing is sent where one of the words %s", async (_, word, code) => {
   const before = receiver.requests("hook").length;
   const [delivery] = await deliveries();
-  const { exitCode } = await person.types(["replay", delivery?.id ?? "", "oops"]);
-  expect([exitCode, receiver.requests("hook").length]).toEqual([2, before]);
+  const { exitCode } = await person.types(["replay", delivery?.id ?? "", word]);
+  expect([exitCode, receiver.requests("hook").length]).toEqual([code, before]);
 });
 
 test.each<[string[], number, string]>([

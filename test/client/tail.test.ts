@@ -76,6 +76,18 @@ test("it goes on after a restart of the service, which it tells", async () => {
   expect(tail.stdout).toMatch(/^\d\d:\d\d:\d\d {2}event {2}evt_\w+ {2}after\.it {2}1 delivery\n$/);
 });
 
+test("refusals after a restart are told, though the service counts them anew", async () => {
+  for (let at = 0; at < 3; at++) await forge();
+  await using tail = new Running(person, ["tail", "refusals", "--json"]);
+  await tail.tells("Showing refusals of");
+  await service.stop();
+  await tail.tells("cannot be reached");
+  await service.restart();
+  await forge();
+  await tail.until(() => tail.parsed<Told>().length > 0, "the refusal");
+  expect(tail.parsed<Told>()).toEqual([{ refusal: expect.objectContaining({ count: 1 }) }]);
+});
+
 test.skipIf(!hasTmux)("in a terminal nothing of a name steers it, and states have colours", async () => {
   await using terminal = await Terminal.open(person.env);
   await terminal.type(`clear; ${process.execPath} ${MAIN} tail deliveries refusals`);
