@@ -16,9 +16,9 @@ export function readIfThere(path: string): string | null {
 }
 
 /**
- * Reads a small file and writes what `change` makes of its text (null: there is none), as one step beside other
- * processes that do the same; where that is null, the file stays as it is. Throws what reading, writing and
- * `change` throw.
+ * Reads a small file and writes what `change` makes of its text (null: there is none), as one step beside
+ * other processes that do the same; where that is null, the file stays as it is. Throws what reading, writing
+ * and `change` throw.
  */
 export function changeShared(path: string, change: (text: string | null) => string | null): void {
   const lock = `${path}.lock`;

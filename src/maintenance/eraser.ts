@@ -2,7 +2,7 @@ import { limit } from "../core/limits.ts";
 import { OneByOne } from "../core/structures/one-by-one.ts";
 import type { Actors } from "../delivery/actors.ts";
 import type { JobControl } from "../platform/job-control.ts";
-import { removeRest } from "./retention.ts";
+import { BEFORE_ALL, removeSomeRest } from "./retention.ts";
 import type { Data } from "../store/data.ts";
 import type { Endpoint } from "../core/model.ts";
 import type { Consumer, Erasure, Owned } from "../store/cleanup/erasures.ts";
@@ -172,15 +172,21 @@ export class Eraser {
 
   /**
    * Does all that was asked for. Projects take turns, a slice each: one's erasures, however large, do not
-   * hold up another's. Answers how many events are gone.
+   * hold up another's, and neither does what follows events that are gone. Answers how many events are gone.
    */
   async run(control: JobControl): Promise<number> {
     const { erasures } = this.parts.data;
     const begun = new Map<number, AsyncGenerator<number, void>>();
     let events = 0;
+    let restOf: number | null = BEFORE_ALL;
     for (let projectId = 0; !control.isStopping(); ) {
+      restOf = await removeSomeRest(this.parts, restOf ?? BEFORE_ALL);
       const erasure = erasures.firstRunning(projectId) ?? erasures.firstRunning(0);
-      if (erasure === null) break;
+      if (erasure === null && restOf === null) break;
+      if (erasure === null) {
+        await control.rest();
+        continue;
+      }
       ({ projectId } = erasure);
       const slices = begun.get(erasure.id) ?? this.#erase(erasure);
       begun.set(erasure.id, slices);
@@ -193,7 +199,6 @@ export class Eraser {
       events += slice.value;
       await control.rest();
     }
-    await removeRest(this.parts, control);
     return events;
   }
 
@@ -214,7 +219,7 @@ export class Eraser {
       () => this.#dropEndpoints(erasure),
       () => this.#dropSources(erasure),
       () => this.#forgetChanges(erasure),
-      () => this.#removeRest(),
+      () => this.#removeRest(erasure),
     ];
     for (const step of steps) {
       await index.settle();
@@ -369,10 +374,10 @@ export class Eraser {
     return this.#write(() => this.parts.data.audit.blankOf(erasure) >= limit("sliceRows"));
   }
 
-  async #removeRest(): Promise<boolean> {
+  async #removeRest({ projectId }: Erasure): Promise<boolean> {
     const { removal } = this.parts.data;
-    if (!removal.hasRest()) return false;
-    await this.#write(() => removal.removeRest());
+    if (!removal.hasRest(projectId)) return false;
+    await this.#write(() => removal.removeRest(projectId));
     return true;
   }
 

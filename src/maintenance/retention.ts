@@ -87,7 +87,7 @@ export class Retention {
       removed += await this.#clear(project, control);
       for (const part of PARTS) await this.#thin(project, part, control);
     }
-    await removeRest(this.parts, control);
+    await this.#removeRest(control);
     this.#isThrough ||= !control.isStopping();
     return removed;
   }
@@ -113,6 +113,12 @@ export class Retention {
     let rows = 0;
     for (const walk of walks) rows += await this.#walk(walk, control);
     return rows;
+  }
+
+  async #removeRest(control: JobControl): Promise<void> {
+    let of = await removeSomeRest(this.parts, BEFORE_ALL);
+    for (; of !== null && !control.isStopping(); of = await removeSomeRest(this.parts, of))
+      await control.rest();
   }
 
   #beginPass(): void {
@@ -333,13 +339,19 @@ export class Retention {
   }
 }
 
-/** Removes what hangs on events that have left the log. */
-export async function removeRest(
+/** No project has such a key. */
+export const BEFORE_ALL = -1;
+
+/**
+ * Removes a slice of what hangs on events that have left the log, of the next project behind this one.
+ * Answers whose it was; null where nothing is left.
+ */
+export async function removeSomeRest(
   { data: { removal, store } }: { data: Pick<Data, "store" | "removal"> },
-  control: JobControl,
-): Promise<void> {
-  while (!control.isStopping() && removal.hasRest()) {
-    await store.write(() => removal.securely(() => removal.removeRest()));
-    await control.rest();
-  }
+  afterProject: number,
+): Promise<number | null> {
+  const projectId = removal.nextWithRest(afterProject) ?? removal.nextWithRest(BEFORE_ALL);
+  if (projectId === null) return null;
+  await store.write(() => removal.securely(() => removal.removeRest(projectId)));
+  return projectId;
 }

@@ -285,9 +285,14 @@ export const planPlace = sqliteTable("plan_place", {
   events: integer().notNull(),
 });
 
-export const removal = sqliteTable("removal", {
-  event_id: integer().primaryKey(),
-});
+export const removal = sqliteTable(
+  "removal",
+  {
+    event_id: integer().primaryKey(),
+    project_id: integer().notNull().default(0),
+  },
+  (t) => [index("removal_project").on(t.project_id, t.event_id)],
+);
 
 export const erasure = sqliteTable(
   "erasure",

@@ -92,7 +92,7 @@ export class Removal {
     const rows = this.#statements.deliveriesOf.all(eventId, room);
     if (rows.length < room && this.#costOf(rows, room) + this.#countNotes(eventId, room + 1) <= room)
       return { cost: own + this.#dropHanging(eventId, rows, room), deliveries: rows.length };
-    this.#statements.keep.run(eventId);
+    this.#statements.keep.run(eventId, event.project_id);
     return { cost: own, deliveries: event.delivery_count };
   }
 
@@ -110,14 +110,19 @@ export class Removal {
     });
   }
 
-  /** True where something still hangs on an event that has left the log. */
-  hasRest(): boolean {
-    return this.#statements.next.get() !== null;
+  /** True where something still hangs on an event of the project that has left the log. */
+  hasRest(projectId: number): boolean {
+    return this.#statements.next.get(projectId) !== null;
   }
 
-  /** Inside a write: a slice of what hangs on events that have left the log. */
-  removeRest(): void {
-    const next = this.#statements.next.get();
+  /** The first project after this one of which something does; null where there is none. */
+  nextWithRest(afterProject: number): number | null {
+    return this.#statements.nextProject.get(afterProject)?.id ?? null;
+  }
+
+  /** Inside a write: a slice of what hangs on events of the project that have left the log. */
+  removeRest(projectId: number): void {
+    const next = this.#statements.next.get(projectId);
     if (!next) return;
     const room = limit("sliceRows");
     const rows = this.#statements.deliveriesOf.all(next.id, room);
@@ -259,8 +264,15 @@ function prepare(sqlite: Store["sqlite"]) {
     leaveEvent: sqlite.prepare<void, [number]>(
       "UPDATE event SET delivery_count = delivery_count - 1 WHERE id = ?",
     ),
-    keep: sqlite.prepare<void, [number]>("INSERT OR IGNORE INTO removal (event_id) VALUES (?)"),
-    next: sqlite.prepare<{ id: number }, []>("SELECT event_id AS id FROM removal ORDER BY event_id LIMIT 1"),
+    keep: sqlite.prepare<void, [number, number]>(
+      "INSERT OR IGNORE INTO removal (event_id, project_id) VALUES (?, ?)",
+    ),
+    next: sqlite.prepare<{ id: number }, [number]>(
+      "SELECT event_id AS id FROM removal WHERE project_id = ? ORDER BY event_id LIMIT 1",
+    ),
+    nextProject: sqlite.prepare<{ id: number }, [number]>(
+      "SELECT project_id AS id FROM removal WHERE project_id > ? ORDER BY project_id LIMIT 1",
+    ),
     forget: sqlite.prepare<void, [number]>("DELETE FROM removal WHERE event_id = ?"),
   };
 }

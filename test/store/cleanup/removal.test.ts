@@ -52,8 +52,10 @@ test("notes of an event leave slice by slice, however many", async () => {
   const { removal, store } = api.data;
   await store.write(() => removal.remove(eventId));
   const left = [notes()];
-  while (removal.hasRest()) {
-    await store.write(() => removal.removeRest());
+  for (let of = removal.nextWithRest(-1); of !== null; of = removal.nextWithRest(-1)) {
+    const projectId = of;
+    expect(removal.hasRest(projectId)).toBe(true);
+    await store.write(() => removal.removeRest(projectId));
     left.push(notes());
   }
   expect(left).toEqual([250, 152, 52, 0]);
@@ -101,8 +103,10 @@ test("attempts of a delivery leave slice by slice, however many, the first with 
   });
   const count = store.sqlite.prepare<{ n: number }, []>("SELECT count(*) AS n FROM attempt");
   const left = [count.get()?.n];
-  while (removal.hasRest()) {
-    await store.write(() => removal.removeRest());
+  for (let of = removal.nextWithRest(-1); of !== null; of = removal.nextWithRest(-1)) {
+    const projectId = of;
+    expect(removal.hasRest(projectId)).toBe(true);
+    await store.write(() => removal.removeRest(projectId));
     left.push(count.get()?.n);
   }
   expect([left, store.sqlite.query("SELECT 1 FROM delivery").all()]).toEqual([[250, 150, 50, 0], []]);
