@@ -203,7 +203,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "what hangs on an erased event is forgotten where it is more than a slice",
     file: "store/cleanup/removal.ts",
-    find: "this.#statements.keep.run(eventId);",
+    find: "this.#statements.keep.run(eventId, event.project_id);",
     put: "",
   },
   {
