@@ -13,6 +13,7 @@ import type { Data } from "../store/data.ts";
 import { type DeliveryFilter, DeliveryList } from "../store/log/delivery-list.ts";
 import { isBodyGone } from "../store/log/events.ts";
 import { LABELS } from "../store/index/index.ts";
+import { turnsOf } from "../store/project-turns.ts";
 import { Merge, OLDEST_FIRST, type ReadList } from "../store/merge.ts";
 import type { Replay, ReplayFilter, ReplayList, RunningReplay } from "../store/log/replays.ts";
 import { holdsText } from "../store/log/body-search.ts";
@@ -88,6 +89,7 @@ export class Replayer {
       | "index"
       | "bodyRetention"
       | "replays"
+      | "tenants"
     >,
     private readonly outlet: Outlet,
     private readonly pipeline: Pipeline,
@@ -133,7 +135,7 @@ export class Replayer {
 
   async #walk({ id, projectId }: RunningReplay): Promise<void> {
     // The jobs of a project share its turns, whoever started them.
-    const turns = this.data.store.turns.of(`replays:${projectId}`, null);
+    const turns = turnsOf(this.data, projectId, "replays");
     // Of a list that is long this is a turn of its own.
     await turns.giveWay(this.data.replays.listBytes(id));
     const replay = this.data.replays.get(id);
