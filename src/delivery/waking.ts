@@ -1,4 +1,5 @@
-import { Lines, type Share, type TurnParts } from "../core/structures/turn-queue.ts";
+import { Lines } from "../core/structures/lines.ts";
+import type { Share, TurnParts } from "../core/structures/turn-queue.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 
 /** Wakes an actor of the account now, or in a later turn of the loop. */

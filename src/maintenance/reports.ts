@@ -2,12 +2,11 @@ import { dirname } from "node:path";
 import type { Exhaustion } from "../pipeline/audience.ts";
 import { keyTime, type PublicIds } from "../core/ids.ts";
 import { limit } from "../core/limits.ts";
-import { DEAD_REASONS, type Outcome } from "../core/model.ts";
+import { DEAD_REASONS } from "../core/model.ts";
 import { formatRfc3339 } from "../core/rfc3339.ts";
 import type { Step } from "../platform/clock.ts";
 import type { Job, JobReport } from "../platform/jobs.ts";
 import { hideCredentials, type Logger, type RequestLine } from "../platform/log.ts";
-import type { Result } from "../platform/account-attempts.ts";
 import type { Gauges, Metrics } from "../platform/metrics.ts";
 import type { Actors } from "../delivery/actors.ts";
 import type { AttemptReport } from "../delivery/recorder.ts";
@@ -66,7 +65,7 @@ export function beginAtZero(metrics: Metrics, jobs: readonly Pick<Job, "name">[]
   for (const status of ["delivered", "cancelled"] as const)
     metrics.deliveriesEnded.count(endingOf(status, null), 0);
   for (const reason of DEAD_REASONS) metrics.deliveriesEnded.count(endingOf("dead", reason), 0);
-  for (const api of ["publish", "ingest"]) metrics.requests.count(requestLabel(api, 500), 0);
+  for (const api of ["publish", "ingest"]) metrics.requests.count(labelOf(api, 500), 0);
 }
 
 export function reportJob({ name, rows, seconds, error }: JobReport, metrics: Metrics, logger: Logger): void {
@@ -273,13 +272,15 @@ export async function readGauges(parts: GaugeParts): Promise<Gauges> {
 /** Probes come every few seconds and say nothing. */
 const QUIET_ROUTES = new Set(["/healthz", "/readyz", "/metrics"]);
 
-const requestLabels = new Map<string, string[]>();
+const labels = new Map<string, Map<string | number, string>>();
 
-/** The API and the status. Each is put together once: they come with every request. */
-function requestLabel(api: string, status: number): string {
-  let known = requestLabels.get(api);
-  if (!known) requestLabels.set(api, (known = []));
-  return (known[status] ??= `${api} ${status}`);
+/** Two words of a series. Each pair is put together once: they come with every request and attempt. */
+function labelOf(first: string, second: string | number): string {
+  let known = labels.get(first);
+  if (!known) labels.set(first, (known = new Map()));
+  let label = known.get(second);
+  if (label === undefined) known.set(second, (label = `${first} ${second}`));
+  return label;
 }
 
 /** What is published, what comes in, what is held open, and all the rest. */
@@ -291,7 +292,7 @@ function apiOf(method: string, route: string): string {
 
 function countRequest({ method, route, status, refusal, durationMs }: RequestLine, metrics: Metrics): void {
   const api = apiOf(method, route);
-  metrics.requests.count(requestLabel(api, status));
+  metrics.requests.count(labelOf(api, status));
   if (refusal !== null) metrics.requestsRefused.count(`${api} ${refusal}`);
   if (api !== "poll") metrics.requestSeconds.observe(durationMs / 1000, api);
 }
@@ -310,22 +311,10 @@ export function reportRequest(
   logger.logPlain(level, "request", `${request},"status":${status},"duration_ms":${durationMs}${project}`);
 }
 
-const labels = new Map<Outcome, string[]>();
+const CLASSES = ["0xx", "1xx", "2xx", "3xx", "4xx", "5xx", "6xx", "7xx", "8xx", "9xx"];
 
-/** Outcome and class of status. Each is put together once: they come with every attempt. */
-function attemptLabels(outcome: Outcome, code: number | null): string {
-  const hundreds = code === null ? 0 : Math.floor(code / 100);
-  let known = labels.get(outcome);
-  if (!known) labels.set(outcome, (known = []));
-  return (known[hundreds] ??= `${outcome} ${code === null ? "none" : `${hundreds}xx`}`);
-}
-
-const kindLabels = new Map<string, Record<Result, string>>();
-
-function kindLabel(kind: string, result: Result): string {
-  let known = kindLabels.get(kind);
-  if (!known) kindLabels.set(kind, (known = { delivered: `${kind} delivered`, failed: `${kind} failed` }));
-  return known[result];
+function classOf(code: number | null): string {
+  return code === null ? "none" : (CLASSES[Math.floor(code / 100)] ?? "none");
 }
 
 function countAttempt(
@@ -334,12 +323,12 @@ function countAttempt(
   metrics: Metrics,
 ): void {
   const { outcome, statusCode, durationMs } = sent;
-  metrics.attempts.count(attemptLabels(outcome, statusCode));
+  metrics.attempts.count(labelOf(outcome, classOf(statusCode)));
   if (lagMs !== null) metrics.lagSeconds.observe(Math.max(0, lagMs) / 1000);
   if (outcome === "handed_out") return;
   const result = outcome === "delivered" ? "delivered" : "failed";
   metrics.attemptSeconds.observe(durationMs / 1000);
-  metrics.kindAttempts.count(kindLabel(endpoint.kind, result));
+  metrics.kindAttempts.count(labelOf(endpoint.kind, result));
   metrics.accountAttempts.count(tenants.accountIdOf(endpoint.projectId), result);
 }
 
