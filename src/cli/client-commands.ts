@@ -1,4 +1,7 @@
 import { Argument, type Command, Option } from "commander";
+import type { ImportOptions, ServiceOptions } from "../client/import/import.ts";
+import type { ConvoyOptions } from "../client/import/sources/convoy.ts";
+import type { OutpostOptions } from "../client/import/sources/outpost.ts";
 import type { CreateKeyOptions } from "../client/keys.ts";
 import type { ListenOptions } from "../client/listen.ts";
 import type { LoginOptions } from "../client/login.ts";
@@ -18,6 +21,7 @@ export function addClientCommands(program: Command, calls: Calls): void {
   addReplay(program, calls);
   addVerify(program, calls);
   addKeys(program, calls);
+  addImport(program, calls);
   addTables(program, calls);
 }
 
@@ -141,6 +145,79 @@ function addKeys(program: Command, calls: Calls): void {
     .argument("<id...>")
     .option(...PROFILE)
     .action(calls.does<{ profile?: string }>(async (call) => (await load()).runRevokeKeys(call)));
+}
+
+function addImport(program: Command, calls: Calls): void {
+  const parent = calls
+    .command(program, "import", "[command]")
+    .description(
+      "Bring endpoints and event types along from another service. It says what it would do; --apply does it. Again it brings what has changed there since.",
+    );
+  const ndjson = calls
+    .command(parent, "ndjson", "[FILE] [--apply] [--json]")
+    .description("From a file with one JSON object a line; - and nothing are standard input.")
+    .argument("[file]");
+  withImportOptions(ndjson).action(
+    calls.does<ImportOptions>(async (call) =>
+      (await import("../client/import/sources/ndjson.ts")).runImportNdjson(call),
+    ),
+  );
+  addService(parent, calls, {
+    name: "svix",
+    about:
+      "From Svix: applications as consumers, endpoints with their secrets and headers, event types with their schemas. SVIX_AUTH_TOKEN holds the token; without --from its region says where Svix is.",
+  }).action(
+    calls.does<ServiceOptions>(async (call) =>
+      (await import("../client/import/sources/svix.ts")).runImportSvix(call),
+    ),
+  );
+  addService(parent, calls, {
+    name: "outpost",
+    about:
+      "From Outpost: tenants as consumers, destinations that are webhooks with their secrets and headers, topics. OUTPOST_API_KEY holds the key.",
+  })
+    .option("--tenant <id...>", "Only these. Outpost lists all of them only where its Redis can search.")
+    .action(
+      calls.does<OutpostOptions>(async (call) =>
+        (await import("../client/import/sources/outpost.ts")).runImportOutpost(call),
+      ),
+    );
+  addService(parent, calls, {
+    name: "convoy",
+    about:
+      "From a project of Convoy: endpoints with the types that they subscribe to, owners as consumers, event types with their schemas. CONVOY_API_KEY holds the key.",
+  })
+    .option("--project <id>", "The project's id in Convoy.")
+    .action(
+      calls.does<ConvoyOptions>(async (call) =>
+        (await import("../client/import/sources/convoy.ts")).runImportConvoy(call),
+      ),
+    );
+}
+
+function addService(
+  parent: Command,
+  calls: Calls,
+  { name, about }: { name: string; about: string },
+): Command {
+  const body = new Option(
+    "--body <form>",
+    "What receivers get: data alone, as they get it there, or the envelope {type, timestamp, data}. Default: data.",
+  ).choices(["data", "envelope"]);
+  const command = calls
+    .command(parent, name, "[--from URL] [options] [--apply] [--json]")
+    .description(about)
+    .option("--from <url>", "The address of its API.")
+    .addOption(body)
+    .option("--records", "Print what is found, with secrets, for sealpost import ndjson; ask no Sealpost.");
+  return withImportOptions(command);
+}
+
+function withImportOptions(command: Command): Command {
+  return command
+    .option("--apply", "Write it. Default: say what would be written.")
+    .option(...PROFILE)
+    .option("--json", "Print each step as JSON, one a line, and the sum.");
 }
 
 function addVerify(program: Command, calls: Calls): void {

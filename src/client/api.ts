@@ -35,6 +35,8 @@ export interface Ask {
   body?: string;
   /** In place of the installation's key. */
   bearer?: string;
+  /** Of a POST: the same again makes nothing a second time. */
+  idempotencyKey?: string;
   signal?: AbortSignal;
 }
 
@@ -54,17 +56,19 @@ export class Api {
     try {
       return (text === "" ? null : JSON.parse(text)) as T;
     } catch {
-      throw new CommandError(`${this.url}${path} answers no JSON: is it a Sealpost?`);
+      throw new CommandError(`${this.url}${path} answers no JSON: is the address right?`);
     }
   }
 
   /** The same as the text that it came as. */
-  async askText(path: string, { method = "GET", body, bearer, signal }: Ask = {}): Promise<string> {
+  async askText(path: string, ask: Ask = {}): Promise<string> {
+    const { method = "GET", body, bearer, idempotencyKey, signal } = ask;
     const headers = new Headers({
       authorization: `Bearer ${bearer ?? this.#key}`,
       accept: "application/json",
     });
     if (body !== undefined) headers.set("content-type", "application/json");
+    if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey);
     const limits = [AbortSignal.timeout(ANSWER_MS_MAX), ...(signal === undefined ? [] : [signal])];
     const given = body === undefined ? {} : { body };
     let answer: Response;
@@ -96,7 +100,14 @@ export class Api {
 /** One sentence, each fault of the request below it. */
 function refusalOf(what: string, answer: Response, text: string): [string, Response, string] {
   const problem = parseObject(text);
-  const said = problem === null ? (answer.headers.get("location") ?? "no reason") : textOf(problem["detail"]);
+  // Services that an import reads have other names for it.
+  const told = [
+    problem?.["detail"],
+    problem?.["message"],
+    problem?.["error"],
+    answer.headers.get("location"),
+  ];
+  const said = told.map(textOf).find((one) => one !== "") ?? "no reason";
   const faults = Array.isArray(problem?.["errors"]) ? problem["errors"].filter(isObject) : [];
   const lines = faults.map((fault) => `  ${textOf(fault["pointer"])}: ${textOf(fault["detail"])}`);
   const message = [`${what} is answered ${answer.status}: ${said}`, ...lines].map(printable).join("\n");

@@ -38,7 +38,7 @@ export async function* polledMessages(
     return `/poll/${endpoint.id}?limit=${PAGE_MESSAGES}&wait=${api.isLost ? 0 : WAIT_SECONDS}${from}`;
   };
   while (!signal.aborted) {
-    const page = await api.ask<Page>(path, endpoint.secret);
+    const page = await api.ask<Page>(path, { bearer: endpoint.secret });
     if (page === null) return;
     yield* page.data;
     cursor = page.next_cursor;

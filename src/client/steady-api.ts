@@ -14,6 +14,9 @@ export interface SteadyParts {
   onWeather: (problem: string | null) => void;
 }
 
+/** What is asked again must make nothing a second time. */
+export type SteadyAsk = Omit<Ask, "signal">;
+
 /** The public API for a command that runs on through restarts of the service and cuts of the network. */
 export class SteadyApi {
   readonly #api: Api;
@@ -34,12 +37,12 @@ export class SteadyApi {
    * What a path answers, however long it takes until the service is there; null once the signal came. Throws
    * Refused for what does not pass by itself.
    */
-  async ask<T>(path: string | (() => string), bearer?: string): Promise<T | null> {
+  async ask<T>(path: string | (() => string), given: SteadyAsk = {}): Promise<T | null> {
     const { signal, answerMsMax = ANSWER_MS_MAX } = this.#parts;
     for (let again: number = AGAIN_MS.first; !signal.aborted; again = Math.min(2 * again, AGAIN_MS.max)) {
       const late = AbortSignal.any([signal, AbortSignal.timeout(answerMsMax)]);
-      const ask: Ask = { signal: late, ...(bearer !== undefined && { bearer }) };
       try {
+        const ask = { ...given, signal: late };
         const answer = await this.#api.ask<T>(typeof path === "string" ? path : path(), ask);
         this.#tell(null);
         return answer;
@@ -53,11 +56,14 @@ export class SteadyApi {
 
   /** How long to wait before the same is asked again. Throws what does not pass by itself. */
   #waitMs(error: unknown, ms: number): number {
-    const isPassing = error instanceof Unreachable || (error instanceof Refused && PASSING.has(error.status));
-    if (!isPassing) throw error;
-    this.#tell(error.message);
-    const asked = error instanceof Refused ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
-    return Math.max(ms, Math.min(asked, 60_000));
+    if (error instanceof Unreachable) {
+      this.#tell(error.message);
+      return ms;
+    }
+    if (!(error instanceof Refused && isPassing(error))) throw error;
+    // Whoever is asked to slow down has reached the service.
+    if (error.status !== 429) this.#tell(error.message);
+    return Math.max(ms, Math.min((error.retryAfterSeconds ?? 0) * 1000, 60_000));
   }
 
   #tell(problem: string | null): void {
@@ -65,6 +71,11 @@ export class SteadyApi {
     this.#isLost = problem !== null;
     this.#parts.onWeather(problem);
   }
+}
+
+function isPassing({ status, code }: Refused): boolean {
+  // The first try of a request that is asked again, as its answer was lost, may still be running.
+  return PASSING.has(status) || code === "idempotency_in_progress";
 }
 
 /** Waits, or until the signal. */

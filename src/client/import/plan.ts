@@ -1,0 +1,136 @@
+import { isDeepStrictEqual } from "node:util";
+import { fittedEndpoint, fittedEventType } from "./fitness.ts";
+import {
+  type EndpointRecord,
+  EVENT_TYPE_FIELDS,
+  type EventTypeRecord,
+  type ImportRecord,
+} from "./records.ts";
+import { digestOf, type FoundEventType, type Target } from "./target.ts";
+
+/** What becomes of each record, decided before anything is written. */
+
+export type Verb = "make" | "change" | "keep" | "leave_out";
+
+interface Fate {
+  verb: Verb;
+  /** Why it is left out, or what of it changes. */
+  reasons: readonly string[];
+  /** Left out, and that is as it should be. */
+  isExpected?: boolean;
+}
+
+export interface EventTypeStep extends Fate {
+  record: EventTypeRecord;
+}
+
+export interface EndpointStep extends Fate {
+  record: EndpointRecord;
+  /** The endpoint that is there already; null: none. */
+  endpointId: string | null;
+}
+
+export type Step = EventTypeStep | EndpointStep;
+
+export interface Plan {
+  eventTypes: EventTypeStep[];
+  endpoints: EndpointStep[];
+  /** Their number: nothing is made for them. */
+  consumers: number;
+}
+
+/** Event types first: where a project takes no other, endpoints wait for what is published after them. */
+export function stepsOf({ eventTypes, endpoints }: Plan): Step[] {
+  return [...eventTypes, ...endpoints];
+}
+
+export function isEventTypeStep(step: Step): step is EventTypeStep {
+  return step.record.record === "event_type";
+}
+
+/**
+ * `whole` is what the ids of all that a source has begin with, where its records are all of it: what an
+ * earlier run made and is no longer among them is told.
+ */
+export async function planOf(
+  records: AsyncIterable<ImportRecord>,
+  target: Target,
+  whole: string | null,
+): Promise<Plan> {
+  const plan: Plan = { eventTypes: [], endpoints: [], consumers: 0 };
+  const seen = new Set<string>();
+  for await (const record of records) {
+    const name = record.record === "event_type" ? record.name : record.id;
+    const isAgain = seen.has(`${record.record} ${name}`);
+    seen.add(`${record.record} ${name}`);
+    if (record.record === "consumer") plan.consumers += isAgain ? 0 : 1;
+    else if (record.record === "event_type") plan.eventTypes.push(eventTypeStep(record, target, isAgain));
+    else plan.endpoints.push(await endpointStep(record, target, isAgain));
+  }
+  for (const [id, [found]] of target.endpoints) {
+    const isGone = whole !== null && id.startsWith(whole) && !seen.has(`endpoint ${id}`);
+    if (isGone && found !== undefined) plan.endpoints.push(goneStep(id, found.id));
+  }
+  return plan;
+}
+
+/** Nothing is deleted by an import: another token may see what this one does not. */
+function goneStep(id: string, endpointId: string): EndpointStep {
+  const reason = `it is no longer there: delete ${endpointId} in Sealpost, where that is right`;
+  return { record: { record: "endpoint", id }, endpointId, verb: "leave_out", reasons: [reason] };
+}
+
+const TWICE: Fate = { verb: "leave_out", reasons: ["it stands there before"] };
+
+function eventTypeStep(given: EventTypeRecord, { eventTypes }: Target, isAgain: boolean): EventTypeStep {
+  const record = fittedEventType(given);
+  if (isAgain) return { record, ...TWICE };
+  const { cannot: reasons = [] } = record;
+  if (reasons.length > 0) return { record, verb: "leave_out", reasons };
+  const found = eventTypes.get(record.name);
+  if (found === undefined) return { record, verb: "make", reasons: [] };
+  const changed = changesOf(record, found);
+  return { record, verb: changed.length > 0 ? "change" : "keep", reasons: changed };
+}
+
+/** What the record does not mention stays as it is. */
+function changesOf(record: EventTypeRecord, found: FoundEventType): string[] {
+  return EVENT_TYPE_FIELDS.filter(
+    (name) => record[name] !== undefined && !isDeepStrictEqual(record[name], found[name]),
+  );
+}
+
+async function endpointStep(given: EndpointRecord, target: Target, isAgain: boolean): Promise<EndpointStep> {
+  const record = fittedEndpoint(given);
+  const [found, other] = target.endpoints.get(record.id) ?? [];
+  const step = { record, endpointId: found?.id ?? null };
+  if (isAgain) return { ...step, ...TWICE };
+  if (record.disabled === true) return { ...step, ...disabledAs(found?.id) };
+  const { cannot = [] } = record;
+  if (cannot.length > 0) return { ...step, ...heldBack(cannot, found?.id) };
+  if (found === undefined) return { ...step, verb: "make", reasons: [] };
+  if (other !== undefined) {
+    const twice = `it is in Sealpost twice: delete ${found.id} or ${other.id}`;
+    return { ...step, verb: "leave_out", reasons: [twice] };
+  }
+  if (found.digest === digestOf(record)) return { ...step, verb: "keep", reasons: [] };
+  if (record.secret !== undefined && (await target.secretOf(found.id)) !== record.secret) {
+    const renewed = `it has another secret now: delete ${found.id} in Sealpost, and run this again`;
+    return { ...step, verb: "leave_out", reasons: [renewed] };
+  }
+  return { ...step, verb: "change", reasons: [] };
+}
+
+/** Who put in what was missing has brought it along by a file: it is there, and cannot be compared. */
+function heldBack(cannot: readonly string[], endpointId: string | undefined): Fate {
+  if (endpointId === undefined) return { verb: "leave_out", reasons: cannot };
+  return { verb: "leave_out", reasons: [...cannot, `${endpointId} stays as it is`], isExpected: true };
+}
+
+/** It gets nothing there, and would get here what matches. What an earlier run made is not deleted. */
+function disabledAs(endpointId: string | undefined): Fate {
+  if (endpointId === undefined)
+    return { verb: "leave_out", reasons: ["it is disabled there"], isExpected: true };
+  const reason = `it is disabled there by now: delete ${endpointId} in Sealpost, or pause it`;
+  return { verb: "leave_out", reasons: [reason] };
+}

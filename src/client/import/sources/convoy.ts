@@ -1,0 +1,185 @@
+import { limit } from "../../../core/limits.ts";
+import { type Call, UsageError } from "../../../platform/command-line.ts";
+import type { PatientApi } from "../../patient-api.ts";
+import {
+  listIn,
+  runServiceImport,
+  secretOf,
+  serviceApi,
+  type ServiceOptions,
+  transformationsFor,
+} from "../import.ts";
+import type { EndpointRecord, EventTypeRecord, ImportRecord } from "../records.ts";
+
+/**
+ * Convoy, by its API as docs/v3/openapi3.json of frain-dev/convoy has it; what answers hide is told by
+ * api/models/endpoint.go there.
+ */
+
+const TOKEN = "CONVOY_API_KEY";
+const PAGE = 100;
+
+export interface ConvoyOptions extends ServiceOptions {
+  project?: string;
+}
+
+interface Secret {
+  value: string;
+  expires_at?: string | null;
+  deleted_at?: string | null;
+}
+
+interface Authentication {
+  type?: string;
+  api_key?: { header_name: string; header_value: string } | null;
+}
+
+interface Endpoint {
+  uid: string;
+  owner_id?: string;
+  url: string;
+  name: string;
+  description?: string;
+  status: string;
+  secrets?: Secret[] | null;
+  http_timeout?: number;
+  rate_limit?: number;
+  rate_limit_duration?: number;
+  content_type?: string;
+  authentication?: Authentication | null;
+  mtls_client_cert?: object | null;
+}
+
+interface Subscription {
+  function?: string | null;
+  endpoint_metadata?: { uid?: string } | null;
+  filter_config?: {
+    event_types?: string[] | null;
+    filter?: Record<string, unknown> | null;
+  } | null;
+}
+
+interface EventType {
+  name: string;
+  description?: string;
+  category?: string;
+  deprecated_at?: string | null;
+  json_schema?: object | null;
+}
+
+/** `sealpost import convoy`: endpoints as their subscriptions say, owners as consumers, event types. */
+export function runImportConvoy(call: Call<ConvoyOptions>): Promise<number> {
+  const { from, body, project } = call.options;
+  const read = () => {
+    if (project === undefined) throw new UsageError("--project must be the id of a project of Convoy");
+    return readConvoy(serviceApi("Convoy", TOKEN, from), project, body);
+  };
+  return runServiceImport(call, read, `convoy:${project}:`);
+}
+
+export async function* readConvoy(
+  api: PatientApi,
+  project: string,
+  body: ServiceOptions["body"],
+): AsyncGenerator<ImportRecord> {
+  const path = `/v1/projects/${encodeURIComponent(project)}`;
+  const { data: types } = await api.begin<{ data?: unknown }>(`${path}/event-types`);
+  // The type * stands for all of them.
+  for (const type of listIn<EventType>(types, null, "Convoy")) if (type.name !== "*") yield eventTypeOf(type);
+  const subscriptions = new Map<string, Subscription[]>();
+  for await (const one of all<Subscription>(api, `${path}/subscriptions`)) {
+    const uid = one.endpoint_metadata?.uid ?? "";
+    subscriptions.set(uid, [...(subscriptions.get(uid) ?? []), one]);
+  }
+  const owners = new Set<string>();
+  for await (const endpoint of all<Endpoint>(api, `${path}/endpoints`)) {
+    const owner = ownerOf(endpoint);
+    if (!owners.has(owner)) yield { record: "consumer", id: owner };
+    owners.add(owner);
+    const subscribed = subscriptions.get(endpoint.uid) ?? [];
+    yield { ...endpointOf(endpoint, subscribed, body), id: `convoy:${project}:${endpoint.uid}` };
+  }
+}
+
+async function* all<Row>(api: PatientApi, path: string): AsyncGenerator<Row> {
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const from: string = cursor === "" ? "" : `&next_page_cursor=${encodeURIComponent(cursor)}`;
+    const {
+      data,
+    }: { data?: { pagination?: { has_next_page?: boolean; next_page_cursor?: string } | null } } =
+      await api.ask(`${path}?perPage=${PAGE}&direction=next${from}`);
+    yield* listIn<Row>(data, "content", "Convoy");
+    const pagination = data?.pagination;
+    cursor = (pagination?.has_next_page === true && pagination.next_page_cursor) || null;
+  }
+}
+
+function eventTypeOf(type: EventType): EventTypeRecord {
+  return {
+    record: "event_type",
+    name: type.name,
+    description: type.description || null,
+    schema: type.json_schema && Object.keys(type.json_schema).length > 0 ? type.json_schema : null,
+    group: type.category || null,
+    archived: (type.deprecated_at ?? null) !== null,
+  };
+}
+
+/** Who publishes to one endpoint publishes to a consumer of its name. */
+function ownerOf({ owner_id: owner, uid }: Endpoint): string {
+  return owner || uid;
+}
+
+function endpointOf(
+  endpoint: Endpoint,
+  subscriptions: readonly Subscription[],
+  body: ServiceOptions["body"],
+): EndpointRecord {
+  const { authentication, rate_limit: rate = 0, rate_limit_duration: seconds = 0 } = endpoint;
+  const secret = endpoint.secrets?.findLast((one) => !one.deleted_at && !one.expires_at)?.value ?? "";
+  const perSecond = Math.floor(rate / Math.max(1, seconds));
+  const without = rate > 0 && perSecond === 0 ? [`its rate of ${rate} in ${seconds} seconds`] : [];
+  return {
+    ...{ record: "endpoint", id: endpoint.uid, consumer_id: ownerOf(endpoint), url: endpoint.url },
+    description: endpoint.description || endpoint.name || null,
+    event_types: typesOf(subscriptions),
+    headers: headersOf(authentication ?? {}),
+    secret: secretOf(secret),
+    transformations: transformationsFor(body),
+    timeout_seconds: endpoint.http_timeout
+      ? Math.min(endpoint.http_timeout, limit("attemptTimeoutSecondsMax"))
+      : null,
+    rate_limit_per_second: perSecond > 0 ? perSecond : null,
+    disabled: endpoint.status !== "active" || subscriptions.length === 0,
+    cannot: hindrancesOf(endpoint, subscriptions),
+    without,
+  };
+}
+
+function typesOf(subscriptions: readonly Subscription[]): string[] | null {
+  const types = new Set(subscriptions.flatMap((one) => one.filter_config?.event_types ?? ["*"]));
+  return types.has("*") ? null : [...types];
+}
+
+/** The password of a user is not shown. */
+function headersOf({ type, api_key: key }: Authentication): Record<string, string | null> {
+  if (type === "api_key" && key) return { [key.header_name]: key.header_value };
+  return type === "basic_auth" ? { authorization: null } : {};
+}
+
+function hindrancesOf(endpoint: Endpoint, subscriptions: readonly Subscription[]): string[] {
+  const cannot: string[] = [];
+  if (endpoint.authentication?.type === "oauth2") cannot.push("it asks for a token by OAuth 2");
+  if (endpoint.mtls_client_cert) cannot.push("it has a client certificate");
+  if (!["", "application/json"].includes(endpoint.content_type ?? ""))
+    cannot.push(`its bodies are ${endpoint.content_type}`);
+  if (subscriptions.some((one) => one.function))
+    cannot.push("a subscription's function is JavaScript: write it anew");
+  if (subscriptions.some(hasFilter)) cannot.push("a subscription has a filter: write it anew");
+  return cannot;
+}
+
+function hasFilter({ filter_config: config }: Subscription): boolean {
+  const parts = ["body", "headers", "query", "path"].map((name) => config?.filter?.[name]);
+  return parts.some((part) => typeof part === "object" && part !== null && Object.keys(part).length > 0);
+}

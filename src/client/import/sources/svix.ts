@@ -1,0 +1,200 @@
+import type { Call } from "../../../platform/command-line.ts";
+import { Refused } from "../../api.ts";
+import type { PatientApi } from "../../patient-api.ts";
+import {
+  listIn,
+  readEach,
+  runServiceImport,
+  serviceApi,
+  type ServiceOptions,
+  transformationsFor,
+} from "../import.ts";
+import type { ConsumerRecord, EndpointRecord, EventTypeRecord, ImportRecord } from "../records.ts";
+
+/**
+ * Svix, by its API as server/openapi.json and codegen/lib-openapi.json of svix/svix-webhooks have it, which
+ * the service and the server that one runs oneself have in common.
+ */
+
+const TOKEN = "SVIX_AUTH_TOKEN";
+/** Their own clients find the address in the same way. */
+const REGIONS = ["us", "eu", "in", "ca", "au"];
+const PAGE = 250;
+const IDS = "svix:";
+
+interface EventTypeOut {
+  name: string;
+  description: string;
+  archived?: boolean;
+  deprecated: boolean;
+  schemas?: Record<string, object> | null;
+  groupName?: string | null;
+  featureFlag?: string | null;
+  featureFlags?: string[] | null;
+}
+
+interface ApplicationOut {
+  id: string;
+  uid?: string | null;
+  name: string;
+  throttleRate?: number | null;
+}
+
+interface EndpointOut {
+  id: string;
+  uid?: string | null;
+  url: string;
+  description: string;
+  disabled?: boolean;
+  eventTypes?: string[] | null;
+  channels?: string[] | null;
+  throttleRate?: number | null;
+  metadata: Record<string, string>;
+}
+
+interface HeadersOut {
+  headers: Record<string, string>;
+  sensitive: string[];
+}
+
+interface TransformationOut {
+  code?: string | null;
+  enabled?: boolean;
+}
+
+type Body = ServiceOptions["body"];
+
+/** `sealpost import svix`: applications, endpoints and event types. */
+export function runImportSvix(call: Call<ServiceOptions>): Promise<number> {
+  const { from = addressFor(process.env[TOKEN] ?? ""), body } = call.options;
+  return runServiceImport(call, () => readSvix(serviceApi("Svix", TOKEN, from), body), IDS);
+}
+
+/** A token says behind a dot in which region it is known. */
+export function addressFor(token: string): string {
+  const region = REGIONS.find((one) => one === token.split(".")[1]);
+  return region === undefined ? "https://api.svix.com" : `https://api.${region}.svix.com`;
+}
+
+export async function* readSvix(api: PatientApi, body: Body): AsyncGenerator<ImportRecord> {
+  await api.begin("/api/v1/event-type?limit=1");
+  for await (const types of pages<EventTypeOut>(
+    api,
+    "/api/v1/event-type",
+    "&include_archived=true&with_content=true",
+  ))
+    yield* types.map(eventTypeOf);
+  for await (const applications of pages<ApplicationOut>(api, "/api/v1/app"))
+    yield* readEach(applications, (application) => readApplication(api, application, body));
+}
+
+async function* pages<Row>(api: PatientApi, path: string, query = ""): AsyncGenerator<Row[]> {
+  for (let iterator = "", isDone = false; !isDone; ) {
+    const from = iterator === "" ? "" : `&iterator=${encodeURIComponent(iterator)}`;
+    const page = await api.ask<{ iterator?: string | null; done: boolean }>(
+      `${path}?limit=${PAGE}${query}${from}`,
+    );
+    yield listIn<Row>(page, "data", "Svix");
+    iterator = page.iterator ?? "";
+    isDone = page.done || iterator === "";
+  }
+}
+
+function eventTypeOf(type: EventTypeOut): EventTypeRecord {
+  const [latest, ...older] = Object.entries(type.schemas ?? {}).toSorted(([a], [b]) => Number(b) - Number(a));
+  const without: string[] = [];
+  if (older.length > 0) without.push(`older versions of its schema: version ${latest?.[0]} comes along`);
+  if (type.deprecated) without.push("being deprecated");
+  if (type.featureFlag || (type.featureFlags?.length ?? 0) > 0) without.push("its feature flags");
+  return {
+    record: "event_type",
+    name: type.name,
+    description: type.description || null,
+    schema: latest?.[1] ?? null,
+    group: type.groupName || null,
+    archived: type.archived ?? false,
+    without,
+  };
+}
+
+async function readApplication(
+  api: PatientApi,
+  application: ApplicationOut,
+  body: Body,
+): Promise<ImportRecord[]> {
+  const records: ImportRecord[] = [consumerOf(application)];
+  const path = `/api/v1/app/${encodeURIComponent(application.id)}/endpoint`;
+  for await (const endpoints of pages<EndpointOut>(api, path))
+    for await (const record of readEach(endpoints, async (endpoint) => [
+      await readEndpoint(api, application, endpoint, body),
+    ]))
+      records.push(record);
+  return records;
+}
+
+/** What publishers name an application by, mostly. */
+function consumerIdOf({ id, uid }: ApplicationOut): string {
+  return uid || id;
+}
+
+function consumerOf(application: ApplicationOut): ConsumerRecord {
+  return { record: "consumer", id: consumerIdOf(application), name: application.name };
+}
+
+async function readEndpoint(
+  api: PatientApi,
+  application: ApplicationOut,
+  endpoint: EndpointOut,
+  body: Body,
+): Promise<EndpointRecord> {
+  const path = `/api/v1/app/${encodeURIComponent(application.id)}/endpoint/${encodeURIComponent(endpoint.id)}`;
+  const [{ key }, { headers, sensitive }, transformation] = await Promise.all([
+    api.ask<{ key: string }>(`${path}/secret`),
+    api.ask<HeadersOut>(`${path}/headers`),
+    transformationAt(api, path),
+  ]);
+  const without: string[] = [];
+  if (application.throttleRate)
+    without.push(`the rate of its application, ${application.throttleRate} a second`);
+  return {
+    record: "endpoint",
+    id: `${IDS}${endpoint.id}`,
+    consumer_id: consumerIdOf(application),
+    url: endpoint.url,
+    description: endpoint.description || null,
+    event_types: endpoint.eventTypes ?? null,
+    headers: { ...headers, ...Object.fromEntries(sensitive.map((name) => [name, null])) },
+    secret: /^wh(sec|pk)_/.test(key) ? key : `whsec_${key}`,
+    transformations: transformationsFor(body),
+    rate_limit_per_second: endpoint.throttleRate || null,
+    metadata: endpoint.uid ? { ...endpoint.metadata, svix_uid: endpoint.uid } : endpoint.metadata,
+    disabled: endpoint.disabled ?? false,
+    cannot: hindrancesOf(endpoint, key, transformation),
+    without,
+  };
+}
+
+function hindrancesOf(
+  endpoint: EndpointOut,
+  key: string,
+  transformation: TransformationOut | null,
+): string[] {
+  const cannot: string[] = [];
+  if ((endpoint.channels?.length ?? 0) > 0)
+    cannot.push(
+      `it listens to the channels ${endpoint.channels?.join(", ")}: give it a filter in their place`,
+    );
+  if (key.startsWith("whpk_")) cannot.push("Svix does not hand out the private key that signs for it");
+  if (transformation?.enabled) cannot.push("its transformation is JavaScript: write it anew");
+  return cannot;
+}
+
+/** The server that one runs oneself has none. */
+async function transformationAt(api: PatientApi, path: string): Promise<TransformationOut | null> {
+  try {
+    return await api.ask<TransformationOut>(`${path}/transformation`);
+  } catch (error) {
+    if (error instanceof Refused && [404, 405].includes(error.status)) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * Svix's API with one team's data. The forms, the names of fields and the values that tests do not need
+ * otherwise are the examples of server/openapi.json and codegen/lib-openapi.json in svix/svix-webhooks
+ * (commit 4fc0cfb8b426); errors are those of server/svix-server/src/error.rs there, paging that of
+ * src/v1/utils/mod.rs. The test reads it by Svix's own client too.
+ */
+import { Recorded } from "./recorded.ts";
+
+export const SVIX_TOKEN = "testsk_recorded.eu";
+export const FIRST_SECRET = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
+const NOW = { createdAt: "2026-03-02T10:00:00Z", updatedAt: "2026-03-02T10:00:00Z" };
+
+export interface SvixEndpoint {
+  out: Record<string, unknown> & { id: string; url: string };
+  secret: string;
+  headers: { headers: Record<string, string>; sensitive: string[] };
+  /** Null: the server has no transformations, or the endpoint none. */
+  transformation: { code: string; enabled: boolean } | null;
+}
+
+export interface SvixApplication {
+  out: Record<string, unknown> & { id: string };
+  endpoints: SvixEndpoint[];
+}
+
+export interface SvixData {
+  eventTypes: (Record<string, unknown> & { name: string })[];
+  applications: SvixApplication[];
+  /** The most that a page holds, where that is less than is asked for. */
+  pageMax: number;
+}
+
+export function svixEndpoint(id: string, url: string, more: Partial<SvixEndpoint> = {}): SvixEndpoint {
+  const out = { id, url, description: "", disabled: false, metadata: {}, ...NOW, ...more.out };
+  return {
+    secret: FIRST_SECRET,
+    headers: { headers: {}, sensitive: [] },
+    transformation: null,
+    ...more,
+    out: { ...out, id, url },
+  };
+}
+
+export function svixApplication(id: string, uid: string | null, endpoints: SvixEndpoint[]): SvixApplication {
+  return { out: { id, uid, name: "My first application", metadata: {}, ...NOW }, endpoints };
+}
+
+/** Two applications with an endpoint each, and two event types; the receivers stand at `receivers`. */
+export function svixTeam(receivers: string): SvixData {
+  const paid = {
+    name: "invoice.paid",
+    description: "An invoice was paid by a user",
+    archived: false,
+    deprecated: false,
+    schemas: {
+      "1": { type: "object" },
+      "2": {
+        title: "Invoice Paid Event",
+        type: "object",
+        properties: { invoiceId: { type: "string" }, userId: { type: "string" } },
+        required: ["invoiceId"],
+      },
+    },
+    groupName: "Billing",
+    ...NOW,
+  };
+  const signup = {
+    ...{ name: "user.signup", description: "A user has signed up", archived: false, deprecated: false },
+    schemas: null,
+    ...NOW,
+  };
+  const acme = svixEndpoint("ep_1srOrx2ZWZBpBUvZwXKQmoEYga2", `${receivers}/acme`, {
+    out: { eventTypes: ["invoice.paid"], uid: "unique-ep-identifier" } as unknown as SvixEndpoint["out"],
+    headers: { headers: { "X-Example": "123" }, sensitive: [] },
+  });
+  const globex = svixEndpoint("ep_2xUwlm2ZWZBpBUvZwXKQmoEYgb3", `${receivers}/globex`, {
+    secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+  });
+  return {
+    eventTypes: [paid, signup],
+    applications: [
+      svixApplication("app_1srOrx2ZWZBpBUvZwXKQmoEYga2", "acme", [acme]),
+      svixApplication("app_2xUwlm2ZWZBpBUvZwXKQmoEYgb3", null, [globex]),
+    ],
+    pageMax: 250,
+  };
+}
+
+export function recordedSvix(data: SvixData): Recorded {
+  const refused = { code: "authentication_failed", detail: "Incorrect authentication credentials." };
+  return new Recorded(SVIX_TOKEN, refused, ({ path, query }) => {
+    const page = <Row>(rows: readonly Row[], keyOf: (row: Row) => string) =>
+      pageOf(rows, keyOf, query, data.pageMax);
+    if (path === "/api/v1/event-type") return page(data.eventTypes, ({ name }) => name);
+    if (path === "/api/v1/app") {
+      const outs = data.applications.map(({ out }) => out);
+      return page(outs, ({ id }) => id);
+    }
+    const [, , , , appId = "", kind, endpointId, part] = path.split("/");
+    const application = data.applications.find(({ out }) => out.id === appId || out["uid"] === appId);
+    if (application === undefined || kind !== "endpoint") return notFound();
+    if (endpointId === undefined) {
+      const outs = application.endpoints.map(({ out }) => out);
+      return page(outs, ({ id }) => id);
+    }
+    const endpoint = application.endpoints.find(({ out }) => out.id === endpointId);
+    if (endpoint === undefined) return notFound();
+    if (part === "secret") return { key: endpoint.secret };
+    if (part === "headers") return endpoint.headers;
+    return part === "transformation" && endpoint.transformation ? endpoint.transformation : notFound();
+  });
+}
+
+function pageOf<Row>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => string,
+  query: URLSearchParams,
+  max: number,
+): unknown {
+  const limit = Number(query.get("limit") ?? 50);
+  if (limit > 250) {
+    const detail = [{ loc: ["query", "limit"], msg: "Given limit must not exceed 250", type: "value_error" }];
+    return Response.json({ detail }, { status: 422 });
+  }
+  const iterator = query.get("iterator");
+  const from = iterator === null ? 0 : rows.findIndex((row) => keyOf(row) === iterator) + 1;
+  const data = rows.slice(from, from + Math.min(limit, max));
+  const [first, last] = [data[0], data.at(-1)];
+  return {
+    data,
+    iterator: last === undefined ? null : keyOf(last),
+    prevIterator: first === undefined ? null : `-${keyOf(first)}`,
+    done: from + data.length >= rows.length,
+  };
+}
+
+function notFound(): Response {
+  return Response.json({ code: "not_found", detail: "Entity not found" }, { status: 404 });
+}
