@@ -10,6 +10,7 @@ import { LIMITS } from "../../src/core/limits.ts";
 import { compileSchema } from "../../src/core/schema/schema.ts";
 import { compileTransformations } from "../../src/core/transform/transform.ts";
 import { DOC_PAGES } from "../../src/http/docs/pages.ts";
+import { startTeamThatMoves } from "../client/import/sources/recorded-svix.ts";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { type Service, startService } from "../kit/service.ts";
 import { requireTool } from "../kit/tools.ts";
@@ -166,46 +167,58 @@ describe("schemas.md", () => {
   });
 });
 
-describe.skipIf(!hasCurl).each(pages)("the commands of $name.md, typed one after the other", ({ blocks }) => {
-  let service: Service;
-  let shell: Shell;
+/** What readers of a page have beside a Sealpost, and the lines that tell their shell. */
+const SURROUNDINGS: Record<string, typeof startTeamThatMoves> = {
+  migrating: startTeamThatMoves,
+};
 
-  beforeAll(async () => {
-    service = await startService({ env: terminalOf(commands.map(([, { text }]) => text).join("")) });
-    shell = new Shell();
-    for (const total of [50, 990]) {
-      const reply = await fetch(`${service.url}/v1/events`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${service.keys.test}`, "content-type": "application/json" },
-        body: JSON.stringify({ type: "invoice.paid", data: { total } }),
-      });
-      expect(reply.status).toBe(202);
-    }
-    await shell.run(`TEST_KEY=${service.keys.test}\n`);
-    // The executable, as it lies on a reader's PATH, and a folder of settings that is not the reader's own.
-    const script = `#!/bin/sh\\nexec '${process.execPath}' '${MAIN}' "$@"\\n`;
-    await shell.run(
-      `mkdir bin && printf '%b' '${script.replaceAll("'", "'\\''")}' > bin/sealpost && chmod +x bin/sealpost\n`,
-    );
-    await shell.run("export PATH=$TMPDIR/bin:$PATH XDG_CONFIG_HOME=$TMPDIR\n");
-  });
+describe.skipIf(!hasCurl).each(pages)(
+  "the commands of $name.md, typed one after the other",
+  ({ name, blocks }) => {
+    let service: Service;
+    let shell: Shell;
+    let surroundings: ReturnType<typeof startTeamThatMoves> | undefined;
 
-  afterAll(async () => {
-    await shell[Symbol.asyncDispose]();
-    await service.close();
-  });
+    beforeAll(async () => {
+      service = await startService({ env: terminalOf(commands.map(([, { text }]) => text).join("")) });
+      shell = new Shell();
+      for (const total of [50, 990]) {
+        const reply = await fetch(`${service.url}/v1/events`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${service.keys.test}`, "content-type": "application/json" },
+          body: JSON.stringify({ type: "invoice.paid", data: { total } }),
+        });
+        expect(reply.status).toBe(202);
+      }
+      await shell.run(`TEST_KEY=${service.keys.test}\n`);
+      // The executable, as it lies on a reader's PATH, and a folder of settings that is not the reader's own.
+      const script = `#!/bin/sh\\nexec '${process.execPath}' '${MAIN}' "$@"\\n`;
+      await shell.run(
+        `mkdir bin && printf '%b' '${script.replaceAll("'", "'\\''")}' > bin/sealpost && chmod +x bin/sealpost\n`,
+      );
+      await shell.run("export PATH=$TMPDIR/bin:$PATH XDG_CONFIG_HOME=$TMPDIR\n");
+      surroundings = SURROUNDINGS[name]?.();
+      await shell.run(surroundings?.lines ?? "");
+    });
 
-  const commands = blocks.flatMap((block, at): [number, Block, Block | undefined][] => {
-    const output = blocks.slice(at + 1, at + 2).find(({ language }) => language !== "bash");
-    return block.language === "bash" ? [[block.line, block, output]] : [];
-  });
+    afterAll(async () => {
+      await shell[Symbol.asyncDispose]();
+      await service.close();
+      await surroundings?.[Symbol.asyncDispose]();
+    });
 
-  test.each(commands)("line %d", async (_line, { text }, output) => {
-    const ran = await shell.run(text.replaceAll("http://localhost:8080", service.url));
-    expect([ran.exitCode, ran.stderr]).toEqual([0, ""]);
-    expect(output ? findDifference(output, ran.stdout) : null).toBeNull();
-  });
-});
+    const commands = blocks.flatMap((block, at): [number, Block, Block | undefined][] => {
+      const output = blocks.slice(at + 1, at + 2).find(({ language }) => language !== "bash");
+      return block.language === "bash" ? [[block.line, block, output]] : [];
+    });
+
+    test.each(commands)("line %d", async (_line, { text }, output) => {
+      const ran = await shell.run(text.replaceAll("http://localhost:8080", service.url));
+      expect([ran.exitCode, ran.stderr]).toEqual([0, ""]);
+      expect(output ? findDifference(output, ran.stdout) : null).toBeNull();
+    });
+  },
+);
 
 describe("limits", () => {
   // The page of all limits is made from the source (test/readme/tables.ts).

@@ -6,6 +6,7 @@ import filters from "../../docs/filters.md" with { type: "text" };
 import kinds from "../../docs/kinds.md" with { type: "text" };
 import limits from "../../docs/limits.md" with { type: "text" };
 import measurements from "../../docs/measurements.md" with { type: "text" };
+import migrating from "../../docs/migrating.md" with { type: "text" };
 import monitoring from "../../docs/monitoring.md" with { type: "text" };
 import operating from "../../docs/operating.md" with { type: "text" };
 import orchestrators from "../../docs/orchestrators.md" with { type: "text" };
@@ -53,6 +54,7 @@ export const DOC_PAGES: ReadonlyMap<string, string> = new Map([
   ["tenants", tenants],
   ["sdk", sdk],
   ["command-line", commandLine],
+  ["migrating", migrating],
   ["operating", operating],
   ["monitoring", monitoring],
   ["pair", pair],

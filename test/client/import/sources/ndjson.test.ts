@@ -48,14 +48,6 @@ test("a credential that changes in the file comes along", async () => {
   expect([exitCode, stdout]).toEqual([0, expect.stringContaining("changed    endpoint 1 of cust_7")]);
 });
 
-test("what a run that was cut off has made is kept", async () => {
-  const half = lines(endpoint("10"), endpoint("11"));
-  await person.types(["import", "ndjson", "-", "--apply"], half);
-  const { stdout } = await person.types(["import", "ndjson", "-", "--apply"], half + lines(endpoint("12")));
-  expect(stdout).toStartWith("made       endpoint 12 of cust_7 to http://127.0.0.1:9/12\n");
-  expect(stdout).toContain("endpoints    1     0        2     0");
-});
-
 test("wrong lines are all told, and nothing is written", async () => {
   const before = await endpoints();
   const text = `${lines(endpoint("20"))}{\n\n${lines({ record: "endpoint" })}`;

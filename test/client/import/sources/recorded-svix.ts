@@ -4,6 +4,8 @@
  * (commit 4fc0cfb8b426); errors are those of server/svix-server/src/error.rs there, paging that of
  * src/v1/utils/mod.rs. The test reads it by Svix's own client too.
  */
+import { Webhook } from "svix";
+import { startReceiver } from "../../../kit/receiver.ts";
 import { Recorded } from "./recorded.ts";
 
 export const SVIX_TOKEN = "testsk_recorded.eu";
@@ -30,14 +32,16 @@ export interface SvixData {
   pageMax: number;
 }
 
-export function svixEndpoint(id: string, url: string, more: Partial<SvixEndpoint> = {}): SvixEndpoint {
-  const out = { id, url, description: "", disabled: false, metadata: {}, ...NOW, ...more.out };
+/** `more` are fields of the endpoint itself, or what stands beside it. */
+export function svixEndpoint(
+  id: string,
+  url: string,
+  more: Partial<Omit<SvixEndpoint, "out">> & Record<string, unknown> = {},
+): SvixEndpoint {
+  const { secret = FIRST_SECRET, headers, transformation = null, ...fields } = more;
   return {
-    secret: FIRST_SECRET,
-    headers: { headers: {}, sensitive: [] },
-    transformation: null,
-    ...more,
-    out: { ...out, id, url },
+    ...{ secret, transformation, headers: headers ?? { headers: {}, sensitive: [] } },
+    out: { description: "", disabled: false, metadata: {}, ...NOW, ...fields, id, url },
   };
 }
 
@@ -70,7 +74,7 @@ export function svixTeam(receivers: string): SvixData {
     ...NOW,
   };
   const acme = svixEndpoint("ep_1srOrx2ZWZBpBUvZwXKQmoEYga2", `${receivers}/acme`, {
-    out: { eventTypes: ["invoice.paid"], uid: "unique-ep-identifier" } as unknown as SvixEndpoint["out"],
+    ...{ eventTypes: ["invoice.paid"], uid: "unique-ep-identifier" },
     headers: { headers: { "X-Example": "123" }, sensitive: [] },
   });
   const globex = svixEndpoint("ep_2xUwlm2ZWZBpBUvZwXKQmoEYgb3", `${receivers}/globex`, {
@@ -83,6 +87,32 @@ export function svixTeam(receivers: string): SvixData {
       svixApplication("app_2xUwlm2ZWZBpBUvZwXKQmoEYgb3", null, [globex]),
     ],
     pageMax: 250,
+  };
+}
+
+/**
+ * What a reader who moves from Svix has: a team there, whose receivers verify by Svix's own library, and what
+ * the shell has to know of it.
+ */
+export function startTeamThatMoves(): AsyncDisposable & { lines: string } {
+  const receiver = startReceiver();
+  const data = svixTeam(receiver.url("hooks"));
+  const hidden = svixEndpoint("ep_3initech", receiver.url("hooks/initech"), {
+    headers: { headers: {}, sensitive: ["Authorization"] },
+  });
+  const off = svixEndpoint("ep_4off", receiver.url("hooks/off"), { disabled: true });
+  data.applications.push(svixApplication("app_3initech", "initech", [hidden, off]));
+  receiver.at("hooks/acme", ({ headers, body }) => {
+    new Webhook(FIRST_SECRET).verify(body.toString(), headers);
+    return new Response("thank you");
+  });
+  const svix = recordedSvix(data);
+  return {
+    lines: `export SVIX_AUTH_TOKEN=${SVIX_TOKEN} SVIX_URL=${svix.url}\n`,
+    async [Symbol.asyncDispose]() {
+      await svix[Symbol.asyncDispose]();
+      await receiver[Symbol.asyncDispose]();
+    },
   };
 }
 

@@ -148,10 +148,9 @@ test("a secret that was rotated there cannot be brought into an endpoint that is
 
 test("what cannot come along is left out with its reason, and the rest comes", async () => {
   const url = receiver.url("odd");
-  const channelled = { channels: ["project_123"] } as unknown as ReturnType<typeof svixEndpoint>["out"];
   data.applications.push(
     svixApplication("app_3odd", "odd", [
-      svixEndpoint("ep_channels", url, { out: channelled }),
+      svixEndpoint("ep_channels", url, { channels: ["project_123"] }),
       svixEndpoint("ep_hidden", url, { headers: { headers: {}, sensitive: ["Authorization"] } }),
       svixEndpoint("ep_script", url, { transformation: { code: "function handler(w) {}", enabled: true } }),
       svixEndpoint("ep_asleep", url, { transformation: { code: "function handler(w) {}", enabled: false } }),
@@ -184,9 +183,8 @@ test("what cannot come along is left out with its reason, and the rest comes", a
 });
 
 test("an endpoint that is disabled there stays there, and that is no failure", async () => {
-  const off = { disabled: true } as unknown as ReturnType<typeof svixEndpoint>["out"];
   data.applications.push(
-    svixApplication("app_4off", "off", [svixEndpoint("ep_off", receiver.url("off"), { out: off })]),
+    svixApplication("app_4off", "off", [svixEndpoint("ep_off", receiver.url("off"), { disabled: true })]),
   );
   const { exitCode, stdout } = await types("--apply");
   expect([exitCode, stdout]).toEqual([0, expect.stringContaining("ep_off of off to")]);
