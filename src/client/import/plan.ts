@@ -121,10 +121,13 @@ async function endpointStep(given: EndpointRecord, target: Target, isAgain: bool
   return { ...step, verb: "change", reasons: [] };
 }
 
-/** Who put in what was missing has brought it along by a file: it is there, and cannot be compared. */
+/**
+ * One that is there all the same cannot be compared: a file brought it along, with what was missing put in,
+ * or what holds it back is new there.
+ */
 function heldBack(cannot: readonly string[], endpointId: string | undefined): Fate {
-  if (endpointId === undefined) return { verb: "leave_out", reasons: cannot };
-  return { verb: "leave_out", reasons: [...cannot, `${endpointId} stays as it is`], isExpected: true };
+  const stays = endpointId === undefined ? [] : [`${endpointId} stays as it is`];
+  return { verb: "leave_out", reasons: [...cannot, ...stays] };
 }
 
 /** It gets nothing there, and would get here what matches. What an earlier run made is not deleted. */

@@ -46,13 +46,13 @@ test("of an event type that is there, what the record does not mention stays", a
   expect(type).toMatchObject({ description: "ours", group: "H", schema: { type: "object" } });
 });
 
-test("what somebody brought along by a file, with what was missing put in, stays as it is", async () => {
+test("what somebody brought along by a file, with what was missing put in, stays as it is, and is told", async () => {
   const filled = lines(endpoint("50", { headers: { authorization: "Bearer x" } }));
   await person.types(["import", "ndjson", "--apply"], filled);
   const hidden = lines(endpoint("50", { headers: { authorization: null } }));
   const { exitCode, stdout } = await person.types(["import", "ndjson", "--apply"], hidden);
   expect([exitCode, stdout]).toEqual([
-    0,
+    1,
     expect.stringMatching(/is not known: put it in; ep_\w+ stays as it is/),
   ]);
 });
