@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 const WIDTH_MAX = 110;
 const repository = join(import.meta.dir, "../..");
-const folders = ["src", "test", "sdk/typescript/src", "sdk/typescript/build"];
+const folders = ["src", "test", "sdk/typescript/src", "sdk/build"];
 const list = (folder: string, pattern: string) => [
   ...new Bun.Glob(`${folder}/**/${pattern}`).scanSync({ cwd: repository }),
 ];

@@ -1,6 +1,6 @@
 /**
  * A test lies where its subject is found by name: for `src/delivery/queue.ts`,
- * `test/delivery/queue.test.ts`; for a file of the package in `sdk/typescript`, in `test/sdk`.
+ * `test/delivery/queue.test.ts`; for a file of `sdk/build` or `sdk/typescript`, in `test/sdk`.
  */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 const UNNAMED_MAX = 220;
 /**
  * Rows and words, which the tests of their tables walk over, screens, which Chromium opens, and pages. The
- * build of the package is run by `test/slow/sdk.slow.ts`.
+ * build of the packages is run by `test/slow/sdk.slow.ts`.
  */
 const WALKED =
   /^(portal\/views|portal\/locales|inbound\/providers|destinations\/kinds|docs|http\/docs)\/|^sdk\/build$/;
@@ -21,7 +21,9 @@ const repository = join(import.meta.dir, "../..");
 const list = (folder: string, pattern: string) =>
   [...new Bun.Glob(pattern).scanSync({ cwd: join(repository, folder) })].toSorted();
 const sources = list("src", "**/*.{ts,tsx}").filter((path) => !path.endsWith(".d.ts"));
-const packaged = list("sdk/typescript", "{src,build}/*.ts").map((path) => path.replace(/^\w+/, "sdk"));
+const packaged = [...list("sdk/typescript/src", "*.ts"), ...list("sdk/build", "*.ts")].map(
+  (path) => `sdk/${path}`,
+);
 const subjects = new Set([...sources, ...packaged].map((path) => path.replace(/\.tsx?$/, "")));
 const tests = list("test", "**/*.test.ts").map((path) => path.replace(/\.test\.ts$/, ""));
 

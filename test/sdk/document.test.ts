@@ -3,8 +3,10 @@ import {
   type Document,
   operationsOf,
   parametersOf,
+  referredBy,
+  sharedOf,
   successesOf,
-} from "../../sdk/typescript/build/document.ts";
+} from "../../sdk/build/document.ts";
 
 const operation = {
   operationId: "getA",
@@ -33,7 +35,11 @@ test("each operation is told with its method and path", () => {
 
 test("parameters and schemas that are shared are looked up", () => {
   expect(parametersOf(document, operation).map(({ name }) => name)).toEqual(["id", "shared"]);
-  expect(successesOf(document, operation)).toEqual([["application/json", { properties: { id: {} } }]]);
+  const [found, none] = successesOf(operation);
+  expect([found, none]).toEqual([{ $ref: "#/components/schemas/A" }, null]);
+  expect(sharedOf(document, found ?? {})).toEqual({ properties: { id: {} } });
+  expect(sharedOf(document, { type: "string" })).toEqual({ type: "string" });
+  expect(referredBy("#/components/schemas/A")).toBe("A");
 });
 
 test("one that is not there is an error", () => {

@@ -1,7 +1,7 @@
 /** Every operation of the document has a name that a person would choose, and no two have the same. */
 import { describe, expect, test } from "bun:test";
-import { type Document, operationsOf } from "../../sdk/typescript/build/document.ts";
-import { capitalized, EXCEPTIONS, nameByRule, nameOf, singularOf } from "../../sdk/typescript/build/names.ts";
+import { type Document, operationsOf } from "../../sdk/build/document.ts";
+import { capitalized, EXCEPTIONS, nameByRule, nameOf, singularOf } from "../../sdk/build/names.ts";
 import { openApi } from "../kit/app.ts";
 
 /** What a method's name begins with. A new verb is added once it was read aloud: `sealpost.events.…`. */

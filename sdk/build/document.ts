@@ -5,16 +5,29 @@ export interface Parameter {
   in: "path" | "query" | "header";
   required?: boolean;
   description?: string;
+  schema?: Schema;
 }
 
 export interface Schema {
   $ref?: string;
+  type?: string;
+  description?: string;
   properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: boolean | Schema;
+  patternProperties?: Record<string, Schema>;
+  items?: Schema;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  const?: unknown;
+  enum?: unknown[];
 }
+
+type Content = Record<string, { schema?: Schema }>;
 
 export interface Answer {
   $ref?: string;
-  content?: Record<string, { schema?: Schema }>;
+  content?: Content;
 }
 
 export interface Operation {
@@ -24,7 +37,7 @@ export interface Operation {
   description?: string;
   security: Record<string, string[]>[];
   parameters?: (Parameter | { $ref: string })[];
-  requestBody?: { required?: boolean; content: Record<string, object> };
+  requestBody?: { required?: boolean; content: Content };
   responses: Record<string, Answer>;
 }
 
@@ -50,23 +63,28 @@ export function operationsOf({ paths }: Document): Asked[] {
 export function parametersOf({ components }: Document, { parameters = [] }: Operation): Parameter[] {
   return parameters.map((parameter) => {
     if (!("$ref" in parameter)) return parameter;
-    const shared = components.parameters[nameOf(parameter.$ref)];
+    const shared = components.parameters[referredBy(parameter.$ref)];
     if (shared === undefined) throw new Error(`There is no ${parameter.$ref}`);
     return shared;
   });
 }
 
-/** The media types of its successes, each with its schema. */
-export function successesOf({ components }: Document, { responses }: Operation): [string, Schema][] {
+/** The bodies of its successes; null where one has none. */
+export function successesOf({ responses }: Operation): (Schema | null)[] {
   return Object.entries(responses)
     .filter(([status]) => status.startsWith("2"))
-    .flatMap(([, { content = {} }]) => Object.entries(content))
-    .map(([type, { schema = {} }]) => {
-      const shared = schema.$ref === undefined ? undefined : components.schemas[nameOf(schema.$ref)];
-      return [type, shared ?? schema];
+    .flatMap(([, { content = {} }]) => {
+      const bodies = Object.values(content).map(({ schema = {} }) => schema);
+      return bodies.length === 0 ? [null] : bodies;
     });
 }
 
-function nameOf(reference: string): string {
+/** The schema that a reference leads to; any other as it is. */
+export function sharedOf({ components }: Document, schema: Schema): Schema {
+  return (schema.$ref === undefined ? undefined : components.schemas[referredBy(schema.$ref)]) ?? schema;
+}
+
+/** The name of what a `$ref` leads to. */
+export function referredBy(reference: string): string {
   return reference.slice(reference.lastIndexOf("/") + 1);
 }

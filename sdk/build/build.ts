@@ -1,0 +1,60 @@
+/**
+ * Makes the package of the service's OpenAPI document, in `dist/sdk`: `bun run sdk`. There `npm pack` makes
+ * one file of it. Nothing that is generated lies in `sdk/`.
+ */
+import { cpSync, mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import service from "../../package.json";
+import { openApi } from "../../test/kit/app.ts";
+import { runCommand } from "../../test/kit/real-server.ts";
+import manifest from "../typescript/package.json";
+import type { Document } from "./document.ts";
+import { writeIndex } from "./typescript.ts";
+
+const repository = join(import.meta.dir, "../..");
+
+/** An empty folder with the sources that are written by hand. */
+function begin(language: string, folder: string): { home: string; source: string } {
+  const home = join(repository, "sdk", language);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  cpSync(join(home, "src"), join(folder, "src"), { recursive: true });
+  cpSync(join(home, "README.md"), join(folder, "README.md"));
+  cpSync(join(repository, "LICENSE"), join(folder, "LICENSE"));
+  return { home, source: join(folder, "src") };
+}
+
+/** The folder of the package. */
+async function makeTypescript(document: Document): Promise<string> {
+  const folder = join(repository, "dist/sdk");
+  const { home, source } = begin("typescript", folder);
+  /** A program of the package's own `devDependencies`. */
+  const runTool = (path: string, ...args: string[]) =>
+    runCommand(["node", join(home, "node_modules", path), ...args], {}, folder);
+  await runCommand([process.execPath, "install", "--frozen-lockfile", "--no-summary"], {}, home);
+  await Bun.write(join(source, "index.ts"), writeIndex(document));
+
+  const [input, output, config] = ["openapi.json", "generated", "generator.mjs"].map((name) =>
+    join(folder, name),
+  ) as [string, string, string];
+  await Bun.write(input, JSON.stringify(document));
+  const settings = { input, output, plugins: ["@hey-api/typescript"] };
+  await Bun.write(config, `export default ${JSON.stringify(settings)};`);
+  await runTool("@hey-api/openapi-ts/bin/run.js", "-f", config);
+  cpSync(join(output, "types.gen.ts"), join(source, "types.gen.ts"));
+
+  const options = { noEmit: false, declaration: true, outDir: join(folder, "lib"), rootDir: source };
+  const compiler = { extends: join(home, "tsconfig.json"), compilerOptions: options, include: ["src"] };
+  await Bun.write(join(folder, "tsconfig.json"), JSON.stringify(compiler));
+  await runTool("typescript/bin/tsc", "-p", folder);
+
+  // Who installs the package has no use for what its build needs.
+  const { devDependencies: _, ...rest } = manifest;
+  const written = { ...rest, version: service.version };
+  await Bun.write(join(folder, "package.json"), `${JSON.stringify(written, null, 2)}\n`);
+  return folder;
+}
+
+const made = (await openApi()) as unknown as Document;
+console.log(await makeTypescript(made));
+process.exit(0);
