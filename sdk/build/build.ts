@@ -1,14 +1,18 @@
 /**
- * Makes the package of the service's OpenAPI document, in `dist/sdk`: `bun run sdk`. There `npm pack` makes
- * one file of it. Nothing that is generated lies in `sdk/`.
+ * Makes the packages of the service's OpenAPI document: `bun run sdk`. That of TypeScript lies in `dist/sdk`,
+ * where `npm pack` makes one file of it, and that of Python is a wheel in `dist/sdk-python`. Nothing that is
+ * generated lies in `sdk/`.
  */
 import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import service from "../../package.json";
 import { openApi } from "../../test/kit/app.ts";
+import { installPython, PYTHON_HINT } from "../../test/kit/python.ts";
 import { runCommand } from "../../test/kit/real-server.ts";
 import manifest from "../typescript/package.json";
 import type { Document } from "./document.ts";
+import { writeMethods } from "./python.ts";
+import { writeTypes } from "./python-types.ts";
 import { writeIndex } from "./typescript.ts";
 
 const repository = join(import.meta.dir, "../..");
@@ -55,6 +59,25 @@ async function makeTypescript(document: Document): Promise<string> {
   return folder;
 }
 
+/** The wheel. */
+async function makePython(document: Document): Promise<string> {
+  const folder = join(repository, "dist/sdk-python");
+  const { home, source } = begin("python", folder);
+  await Bun.write(join(source, "sealpost/methods.py"), writeMethods(document));
+  await Bun.write(join(source, "sealpost/types.py"), writeTypes(document));
+  const project = await Bun.file(join(home, "pyproject.toml")).text();
+  const versioned = project.replace("[project]\n", `[project]\nversion = "${service.version}"\n`);
+  await Bun.write(join(folder, "pyproject.toml"), versioned);
+  const [, builder = ""] = /requires = \["(.*)"\]/.exec(project) ?? [];
+  const python = join(await installPython([builder]), "bin/python");
+  await runCommand([python, "-m", "flit_core.wheel", "--outdir", folder], {}, folder);
+  const [wheel = ""] = new Bun.Glob("*.whl").scanSync(folder);
+  return join(folder, wheel);
+}
+
 const made = (await openApi()) as unknown as Document;
 console.log(await makeTypescript(made));
+if (Bun.which("python3") === null)
+  console.error(`The package for Python is not made, as python3 is not installed: ${PYTHON_HINT}`);
+else console.log(await makePython(made));
 process.exit(0);

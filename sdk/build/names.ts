@@ -46,6 +46,11 @@ export function capitalized(word: string): string {
   return word.slice(0, 1).toUpperCase() + rest;
 }
 
+/** `rotateSecret` → `rotate_secret`. */
+export function snaked(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 function uncapitalized(word: string): string {
   return word.slice(0, 1).toLowerCase() + word.slice(1);
 }

@@ -73,14 +73,19 @@ test("every block is an example that a test runs: of this file, or of slow suite
     cells: ["in a terminal", "in a terminal, with Litestream"],
     orchestrators: ["in a terminal", "as root"],
     receivers: receiverInfos,
-    sdk: ["in a terminal", "in a project", "first steps", "a receiver"],
+    sdk: [
+      ...["in a terminal", "in a project", "first steps", "a receiver"],
+      ...["in a Python project", "first steps in Python", "a receiver in Python"],
+    ],
   };
   for (const { name, blocks } of pages) {
     for (const [at, { language, info, line, text }] of blocks.entries()) {
       const before = blocks[at - 1];
       const isOutput =
         before?.language === "bash" ||
-        ["says no", "violates", "refused", "first steps"].includes(before?.info ?? "");
+        ["says no", "violates", "refused", "first steps", "first steps in Python"].includes(
+          before?.info ?? "",
+        );
       const isDrawing = language === "" && text.includes("──▶");
       const isKnown =
         language === "bash" || isDrawing || (info === "" ? isOutput : words[name]?.includes(info));
@@ -93,7 +98,7 @@ test("every block is an example that a test runs: of this file, or of slow suite
       pair: 4,
       cells: 3,
       planning: 0,
-      sdk: 10,
+      sdk: 20,
       orchestrators: 6,
       promises: 0,
       limits: 0,

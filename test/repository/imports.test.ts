@@ -162,8 +162,8 @@ describe("the rooms of src", () => {
   });
 });
 
-describe("the package that others install", () => {
-  test("imports nothing but its own files, and its manifest has no dependency", () => {
+describe("the packages that others install", () => {
+  test("that of TypeScript imports nothing but its own files, and its manifest has no dependency", () => {
     expect(packaged.length).toBeGreaterThan(4);
     const foreign = packaged.flatMap(({ path, imports }) =>
       imports.filter((to) => !to.startsWith("sdk/typescript/src/")).map((to) => `${path} → ${to}`),
@@ -172,9 +172,11 @@ describe("the package that others install", () => {
     expect(Object.keys(sdk).filter((member) => /^(peer|optional)?dependencies$/i.test(member))).toEqual([]);
   });
 
-  test("has a verifier that pulls in nothing of the client", () => {
+  test("have a verifier that pulls in nothing of the client", async () => {
     const verifier = packaged.find(({ path }) => path.endsWith("/verify.ts"));
     expect(verifier?.imports).toEqual([]);
+    const inPython = await Bun.file(join(repository, "sdk/python/src/sealpost/verify.py")).text();
+    expect(inPython).not.toMatch(/^\s*(from|import) (\.|sealpost)/m);
   });
 });
 

@@ -1,6 +1,7 @@
 /**
  * A test lies where its subject is found by name: for `src/delivery/queue.ts`,
- * `test/delivery/queue.test.ts`; for a file of `sdk/build` or `sdk/typescript`, in `test/sdk`.
+ * `test/delivery/queue.test.ts`; for a file of `sdk/build` or `sdk/typescript`, in `test/sdk`. What is Python
+ * has its tests in `test/sdk/python`, which `test/sdk/python-sources.test.ts` runs, one for each module.
  */
 import { expect, test } from "bun:test";
 import { join } from "node:path";

@@ -97,3 +97,16 @@ export const FOUND = {
   delivered: 1,
   deleted: "NotFoundError",
 };
+
+/** What `test/sdk/python/journey.py` finds, which goes on where the other ends. */
+export const FOUND_IN_PYTHON = {
+  ...FOUND,
+  exports: [
+    ...["Answer", "ApiError", "Bounds", "ConflictError", "ConnectionError", "Fault", "InvalidRequestError"],
+    ...["List", "NotFoundError", "RateLimitError", "Sealpost", "SealpostError", "Send"],
+  ],
+  source: "paused",
+  unsigned: 401,
+  kinds: true,
+  healthy: "ok",
+};

@@ -1,7 +1,7 @@
 /** Every operation of the document has a name that a person would choose, and no two have the same. */
 import { describe, expect, test } from "bun:test";
 import { type Document, operationsOf } from "../../sdk/build/document.ts";
-import { capitalized, EXCEPTIONS, nameByRule, nameOf, singularOf } from "../../sdk/build/names.ts";
+import { capitalized, EXCEPTIONS, nameByRule, nameOf, singularOf, snaked } from "../../sdk/build/names.ts";
 import { openApi } from "../kit/app.ts";
 
 /** What a method's name begins with. A new verb is added once it was read aloud: `sealpost.events.…`. */
@@ -15,6 +15,13 @@ const DANGLING = /(By|Of|For|To|With|And|From)$/;
 /** They mean something to JavaScript itself. */
 const TAKEN = new Set(["then", "constructor", "toString", "valueOf", "toJSON", "prototype"]);
 
+/** They mean something to Python, or to its client. */
+const TAKEN_IN_PYTHON = new Set([
+  ...["and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else"],
+  ...["except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not"],
+  ...["or", "pass", "raise", "return", "try", "while", "with", "yield", "with_options"],
+]);
+
 const operations = operationsOf((await openApi()) as unknown as Document).map(({ operation }) => operation);
 const named = operations.map((operation) => ({ id: operation.operationId, ...nameOf(operation) }));
 
@@ -24,6 +31,8 @@ function faultOf({ resource, method }: { resource: string; method: string }): st
   const plural = capitalized(resource);
   if (!/^[a-z][A-Za-z]*$/.test(resource) || !/^[a-z][A-Za-z]*$/.test(method)) return "is not in camel case";
   if (TAKEN.has(method) || TAKEN.has(resource)) return "means something to JavaScript";
+  if ([resource, method].some((name) => TAKEN_IN_PYTHON.has(snaked(name))))
+    return "means something to Python";
   if (!VERBS.has(verb)) return "begins with no verb";
   if (DANGLING.test(method)) return "ends in the middle";
   const rest = method.slice(verb.length);
@@ -50,6 +59,14 @@ test("those that everybody begins with are called as anybody would", () => {
   expect(names.get("getEventType")).toBe("eventTypes.get");
 });
 
+test("in Python words are parted by underlines", () => {
+  expect(["rotateSecret", "getOpenApi", "list"].map(snaked)).toEqual([
+    "rotate_secret",
+    "get_open_api",
+    "list",
+  ]);
+});
+
 describe("the exceptions", () => {
   test.each(Object.keys(EXCEPTIONS))("%s is an operation, to which the rule gives another name", (id) => {
     const operation = operations.find(({ operationId }) => operationId === id);
@@ -67,6 +84,8 @@ describe("a name that reads badly", () => {
     ["event types", "list", "is not in camel case"],
     ["events", "happen", "begins with no verb"],
     ["events", "then", "means something to JavaScript"],
+    ["events", "import", "means something to Python"],
+    ["withOptions", "get", "means something to Python"],
   ])("%s.%s is found", (resource, method, fault) => {
     expect(faultOf({ resource, method })).toBe(fault);
   });
