@@ -21,6 +21,11 @@ export interface PortalFile {
   gzip: string;
 }
 
+export interface BundledPortal {
+  portal: Portal;
+  metafile: Bun.BuildMetafile | undefined;
+}
+
 const FOLDER = join(import.meta.dir, "../portal");
 const ENTRY = join(FOLDER, "main.tsx");
 const HASH_CHARACTERS = 10;
@@ -41,6 +46,11 @@ const SHARED_PATHS = [
 const FIRST_STYLES = ["tokens.css", "base.css"];
 
 export async function buildPortal(): Promise<Portal> {
+  return (await bundlePortal()).portal;
+}
+
+/** The same, with what the bundler took into it. */
+export async function bundlePortal(): Promise<BundledPortal> {
   const built = await Bun.build({
     entrypoints: [ENTRY],
     target: "browser",
@@ -50,6 +60,7 @@ export async function buildPortal(): Promise<Portal> {
     naming: { entry: "[name]-[hash].[ext]", chunk: "[name]-[hash].[ext]" },
     define: { "process.env.NODE_ENV": '"production"' },
     jsx: { runtime: "automatic", importSource: "preact", development: false },
+    metafile: true,
     plugins: [firstInOne],
   });
   const entry = built.outputs.find(({ kind }) => kind === "entry-point");
@@ -61,7 +72,8 @@ export async function buildPortal(): Promise<Portal> {
       fileOf(output.path.replace(/^.*\//, ""), "text/javascript; charset=utf-8", await output.text()),
     );
   const style = await readStyle();
-  return { page: await pageOf(style.name, first), files: [style, ...(await Promise.all(scripts))] };
+  const portal = { page: await pageOf(style.name, first), files: [style, ...(await Promise.all(scripts))] };
+  return { portal, metafile: built.metafile };
 }
 
 /**

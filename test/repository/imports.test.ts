@@ -17,7 +17,7 @@ type SourceFile = { path: string; text: string; imports: string[] };
 const mayImport: Record<string, string[]> = {
   core: [],
   portal: ["core"],
-  platform: ["core"],
+  platform: ["core", "package.json"],
   inbound: ["core"],
   store: ["core", "drizzle"],
   transport: ["core", "package.json"],

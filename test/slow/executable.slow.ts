@@ -1,17 +1,34 @@
-// time budget: 180 s
-/** The one executable: built as `bun run build` builds it, then started as an operator would start it. */
+// time budget: 300 s
+/**
+ * What a release consists of, built as `bun run release` builds it; its executable for this machine started
+ * as an operator would start it, and that for arm64 by an emulator.
+ */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import manifest from "../../package.json";
+import { Client } from "../kit/app.ts";
+import { readFormat } from "../kit/executable-format.ts";
+import { validateParts } from "../kit/parts-schema.ts";
+import { runCommand } from "../kit/real-server.ts";
 import { startService } from "../kit/service.ts";
+import { requireTool } from "../kit/tools.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sealpost-executable-"));
+const release = join(folder, "release");
+/** On the PATH of the health check under the name that the image gives it. */
 const executable = join(folder, "sealpost");
+
+const LIBRARIES = "/usr/aarch64-linux-gnu";
+const hasEmulator = [
+  requireTool("qemu-aarch64-static", "apt-get install qemu-user-static"),
+  existsSync(LIBRARIES) || requireTool(LIBRARIES, "apt-get install libc6-arm64-cross"),
+].every(Boolean);
 
 beforeAll(async () => {
   const build = Bun.spawn(
-    [process.execPath, join(import.meta.dir, "../../src/platform/build.ts"), executable],
+    [process.execPath, join(import.meta.dir, "../../src/platform/release.ts"), release],
     {
       stdin: "ignore",
       stdout: "inherit",
@@ -19,12 +36,49 @@ beforeAll(async () => {
     },
   );
   expect(await build.exited).toBe(0);
-}, 120_000);
+  symlinkSync(join(release, `sealpost-linux-${process.arch}`), executable);
+}, 240_000);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+test("a release has an executable for each system, the list of their parts, and the sums of all", async () => {
+  const formats = readdirSync(release).map((name) => [name, readFormat(join(release, name))]);
+  expect(Object.fromEntries(formats)).toEqual({
+    "sealpost-linux-x64": "ELF x64 ld-linux",
+    "sealpost-linux-arm64": "ELF arm64 ld-linux",
+    "sealpost-linux-x64-musl": "ELF x64 ld-musl",
+    "sealpost-linux-arm64-musl": "ELF arm64 ld-musl",
+    "sealpost-darwin-x64": "Mach-O x64",
+    "sealpost-darwin-arm64": "Mach-O arm64",
+    "sealpost-windows-x64.exe": "PE x64",
+    "sealpost-windows-arm64.exe": "PE arm64",
+    "sealpost.cdx.json": null,
+    SHA256SUMS: null,
+  });
+  const checked = await runCommand(["sha256sum", "--check", "--strict", "SHA256SUMS"], {}, release);
+  const others = readdirSync(release).filter((name) => name !== "SHA256SUMS");
+  expect(checked.trim().split("\n").toSorted()).toEqual(others.map((name) => `${name}: OK`).toSorted());
+  expect(await validateParts(await Bun.file(join(release, "sealpost.cdx.json")).json())).toBeNull();
+});
+
+test.skipIf(!hasEmulator)(
+  "the executable for arm64 starts, keeps an event, and ends with exit code 0",
+  async () => {
+    const command = ["qemu-aarch64-static", join(release, "sealpost-linux-arm64")];
+    const env = { QEMU_LD_PREFIX: LIBRARIES };
+    expect((await runCommand([...command, "--version"], env)).trim()).toBe(manifest.version);
+    await using service = await startService({ command, env });
+    const client = new Client(service, service.keys.test);
+    expect((await client.post("/v1/events", { type: "invoice.paid", data: {} })).status).toBe(202);
+    expect(await service.stop()).toBe(0);
+  },
+  60_000,
+);
+
 test("the executable starts on an empty data directory, prints its keys, answers, and ends with exit code 0", async () => {
+  const began = performance.now();
   await using service = await startService({ command: [executable] });
+  console.error(`the executable is ready after ${Math.round(performance.now() - began)} ms`);
   expect(service.keys.live).toMatch(/^sp_live_/);
   expect(service.keys.test).toMatch(/^sp_test_/);
   for (const path of ["/healthz", "/readyz", "/docs", "/openapi.json"]) {
