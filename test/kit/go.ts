@@ -27,7 +27,8 @@ export async function buildGoTool(target: string): Promise<string> {
   const executable = join(tmpdir(), `sealpost-${name}-${version}`, name);
   if (existsSync(executable)) return executable;
   const folder = mkdtempSync(join(tmpdir(), `sealpost-${name}-build-`));
-  await runCommand([await findGo(), "install", target], { CGO_ENABLED: "0", GOBIN: folder });
+  // As the Dockerfile does, so that the image's build finds it all compiled.
+  await runCommand([await findGo(), "install", "-trimpath", target], { CGO_ENABLED: "0", GOBIN: folder });
   renameSync(folder, join(executable, ".."));
   return executable;
 }

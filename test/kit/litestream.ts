@@ -72,7 +72,7 @@ export class Replicated implements AsyncDisposable {
 }
 
 /** The processes that `pid` started; none where it is gone. */
-function childrenOf(pid: number): number[] {
+export function childrenOf(pid: number): number[] {
   if (!existsSync(`/proc/${pid}/task`)) return [];
   const threads = readdirSync(`/proc/${pid}/task`);
   const lists = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8"));

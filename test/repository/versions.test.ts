@@ -57,6 +57,17 @@ describe("Bun", () => {
   });
 });
 
+describe("the image's bases", () => {
+  test("are named by version and digest, and the Dockerfile has no other", async () => {
+    const dockerfile = await read("Dockerfile");
+    const digests = /^ARG ([A-Z]+)=[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}$/gm;
+    const names = [...dockerfile.matchAll(digests)].map(([, name]) => `\${${name}}`);
+    const bases = [...dockerfile.matchAll(/^FROM (?:--\S+ )?(\S+)/gm)].map(([, base]) => base);
+    expect(bases).toEqual(names);
+    expect(bases).toHaveLength(3);
+  });
+});
+
 describe("Litestream", () => {
   test("is named in one version everywhere: the one that the Dockerfile builds", async () => {
     const [, built] = (await read("Dockerfile")).match(/^ARG LITESTREAM_VERSION=v(\d+\.\d+\.\d+)$/m) ?? [];
