@@ -1,4 +1,5 @@
 import { depthOf } from "../core/json/json.ts";
+import { skim, type Wanted } from "../core/json/skim.ts";
 import { limit } from "../core/limits.ts";
 import { byName, type Fields, readForm } from "./form.ts";
 import type { InboundRequest } from "./provider.ts";
@@ -50,6 +51,15 @@ export function readJson(bytes: Uint8Array): Body | null {
   return parsed && text !== undefined
     ? { kind: "json", value: parsed.value, text, data: dataOf(parsed.value, text) }
     : null;
+}
+
+/**
+ * What a body says of itself, of which so much is read as proves it (`skim` says how): all else is read only
+ * once it is genuine, as a stranger's may have a hundred thousand members.
+ */
+export function readUnproven(bytes: Uint8Array, wanted: Wanted, elementsMax: number): unknown {
+  const text = decodeUtf8(bytes)?.trim();
+  return text === undefined ? undefined : skim(text, wanted, elementsMax);
 }
 
 /** A value with its JSON text where that was sent; null: the text is made of the value. */
@@ -123,14 +133,28 @@ function hasTooManyParts(text: string): boolean {
   return [...text.matchAll(PART).take(max + 1)].length > max;
 }
 
-async function readParts(bytes: Uint8Array): Promise<Body | null> {
+/** A form in parts, none of which is parsed; null where it is none, or has too many. */
+async function readParts(bytes: Uint8Array): Promise<(readonly [string, string | File])[] | null> {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
   const [, boundary] = FIRST_LINE.exec(text.slice(0, FIRST_LINE_LENGTH_MAX)) ?? [];
   if (boundary === undefined || hasTooManyParts(text)) return null;
   const headers = { "content-type": `multipart/form-data; boundary="${boundary}"` };
   const form = await new Response(bytes.slice(), { headers }).formData().catch(() => null);
-  if (!form) return null;
-  const fields = [...form].map(async ([name, value]) => {
+  return form && [...form];
+}
+
+/** The texts of a form's fields, of either kind of form, none of which is parsed; null where it is none. */
+export async function readFieldTexts(request: Pick<InboundRequest, "body">): Promise<Fields<string> | null> {
+  const form = readForm(request);
+  if (form) return form;
+  const parts = await readParts(request.body);
+  return parts && byName(parts.filter((part): part is [string, string] => typeof part[1] === "string"));
+}
+
+async function readPartsBody(bytes: Uint8Array): Promise<Body | null> {
+  const parts = await readParts(bytes);
+  if (!parts) return null;
+  const fields = parts.map(async ([name, value]) => {
     const field = typeof value === "string" ? spelledField(name, value) : await spelledFile(value);
     return [name, field] as const;
   });
@@ -149,5 +173,5 @@ async function spelledFile(file: File): Promise<Spelled> {
  */
 export async function readBody(request: Pick<InboundRequest, "body">): Promise<Body> {
   const { body } = request;
-  return readJson(body) ?? readFields(request) ?? (await readParts(body)) ?? rawBody(body);
+  return readJson(body) ?? readFields(request) ?? (await readPartsBody(body)) ?? rawBody(body);
 }

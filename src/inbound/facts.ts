@@ -75,6 +75,12 @@ function spelledAt(text: string, path: readonly string[]): (string | null)[] {
   });
 }
 
+/** The scalar at a path of what was read before the proof; none where it is a number that lost digits. */
+export function readValue(value: unknown, dotted: string): string | null {
+  const [only, ...others] = valuesAt(value, parsePath(dotted)) ?? [];
+  return others.length > 0 || isInexact(only) ? null : scalarText(only);
+}
+
 /** The names of a dotted path; `\.` is a literal dot. */
 export function parsePath(dotted: string): string[] {
   return dotted.split(/(?<!\\)\./).map((name) => name.replaceAll("\\.", "."));

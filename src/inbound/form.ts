@@ -40,6 +40,12 @@ export const readForm = once(({ body }: Pick<InboundRequest, "body">): Fields<st
   return text === "" || BEGINNING.test(text) ? byName(new URLSearchParams(text)) : null;
 });
 
+/** The value of a field that came once. */
+export function onlyOne(values: readonly string[] = []): string | null {
+  const [first = null] = values;
+  return values.length === 1 ? first : null;
+}
+
 /** By UTF-16 code units, as JavaScript's own sort has it. */
 export function sorted(texts: Iterable<string>): string[] {
   return [...texts].sort();

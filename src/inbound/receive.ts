@@ -45,8 +45,8 @@ const MALFORMED: Reception = { kind: "refused", reason: "malformed" };
 
 /**
  * The verdict on one request: answered as a handshake, refused, or an event. The raw bytes are verified
- * before anything reads them, but for handshakes that come unsigned and signatures that stand inside
- * the body. Where those stand outside, a heavy body is read in other turns than that of its verification.
+ * before anything reads them, but for handshakes that come unsigned, and of a body in which its proof stands
+ * that proof alone. A heavy body is read in other turns than that of its verification.
  */
 export async function receiveBy(row: ProviderRow, arrived: Arrival, means: ReadingMeans): Promise<Reception> {
   if (hasLongQuery(arrived.request.url)) return MALFORMED;
@@ -64,8 +64,8 @@ export async function receiveBy(row: ProviderRow, arrived: Arrival, means: Readi
   if (request !== arrived.request) means.takeRoom(request.body.length);
   const bytes = request.body.length;
   const nextPart: NextPart = () => (isHeavy(bytes) ? means.giveWay(bytes) : undefined);
-  // What was parsed takes many times the room of its text: nobody waits for a turn with it in hand.
-  if (!verdict.body) await nextPart();
+  // What is parsed takes many times the room of its text: nobody waits for a turn with it in hand.
+  await nextPart();
   return withoutProofs(row, await judgeVerified(row, arrival, verdict), nextPart);
 }
 
@@ -107,7 +107,7 @@ function reasonOf(reason: RefusalReason, arrival: Arrival): RefusalReason {
 const NO_HEADERS: SignedHeaders = new Map();
 
 async function factsOf(arrival: Arrival, verdict: Genuine): Promise<Facts> {
-  const body = verdict.body ?? (await readBody(arrival.request));
+  const body = await readBody(arrival.request);
   const { claims = {}, signedHeaders = NO_HEADERS, reading } = verdict;
   return { arrival, body, claims, signedHeaders, reading };
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { limit } from "../../src/core/limits.ts";
-import { readBody } from "../../src/inbound/body.ts";
+import { readBody, readFieldTexts, readUnproven } from "../../src/inbound/body.ts";
+import { onlyOne } from "../../src/inbound/form.ts";
 
 async function dataOf(body: string | Uint8Array): Promise<string> {
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
@@ -100,4 +101,26 @@ test("whatever else a signed body is, it is kept as raw text", async () => {
   expect(await dataOf("\uFEFF{}")).toBe("{}");
   expect(await dataOf("--no\r\nparts")).toBe('{"raw":"--no\\r\\nparts"}');
   expect(await dataOf(new Uint8Array([0x61, 0x3d, 0xff]))).toStartWith('{"raw":');
+});
+
+test("before the proof only what is asked for is read of a body, and of what is no UTF-8 nothing", () => {
+  const read = (body: string | Uint8Array) => readUnproven(Buffer.from(body), { a: true }, 0);
+  expect(read('\ufeff {"b":{"a":2},"a":1} ')).toEqual({ a: 1 });
+  expect(
+    read(Buffer.concat([Buffer.from('{"a":1,"b":"'), Buffer.of(0xff), Buffer.from('"}')])),
+  ).toBeUndefined();
+});
+
+test("the texts of a form's fields are read unparsed, of either kind of form; files are none of them", async () => {
+  const fields = async (body: string) => {
+    const read = await readFieldTexts({ body: new TextEncoder().encode(body) });
+    return read && Object.fromEntries(read);
+  };
+  expect(await fields("json=%7B%7D&a=1&a=2")).toEqual({ json: ["{}"], a: ["1", "2"] });
+  const part = (more: string, text: string) =>
+    `--b\r\ncontent-disposition: form-data; ${more}\r\n\r\n${text}\r\n`;
+  const parts = `${part('name="json"', "{}")}${part('name="f"; filename="f"', "x")}--b--\r\n`;
+  expect(await fields(parts)).toEqual({ json: ["{}"] });
+  expect([await fields('{"json":1}'), await fields("text")]).toEqual([null, null]);
+  expect([onlyOne(["a"]), onlyOne(["a", "b"]), onlyOne([]), onlyOne()]).toEqual(["a", null, null, null]);
 });

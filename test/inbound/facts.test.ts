@@ -10,6 +10,7 @@ import {
   firstOf,
   header,
   joined,
+  readValue,
   signedHeader,
 } from "../../src/inbound/facts.ts";
 import { limit } from "../../src/core/limits.ts";
@@ -125,6 +126,14 @@ test("the text of an extractor reads as it is read: what is one of several stand
   expect(joined(field("c"), either).text).toBe("body c + (body a, else body b)");
   expect(firstOf(all(field("a"), field("b")), either).text).toBe("body a + body b, else body a, else body b");
   expect(firstOf(header("x"), signedHeader("x")).text).toBe("header x");
+});
+
+test("of what was read before the proof a value is a scalar that lost nothing", () => {
+  const value = { a: { b: "x", n: 1, empty: "", large: 2 ** 60, part: {} } };
+  expect(["a.b", "a.n"].map((path) => readValue(value, path))).toEqual(["x", "1"]);
+  for (const path of ["a", "a.empty", "a.large", "a.part", "a.none", "none.b"])
+    expect(readValue(value, path)).toBeNull();
+  expect(readValue(undefined, "a")).toBeNull();
 });
 
 test("event names are the provider, then its own name", () => {

@@ -270,3 +270,37 @@ test("Microsoft Graph: a secret is compared once, however many notifications a s
   for (const states of [[secret, "t"], ["t", secret], [""]])
     expect(await outcome("microsoft_graph", sent(states), material)).toBe("bad_signature");
 });
+
+/** Its proof stands in the body, and is genuine; what stands beside it no proof covers. */
+test.each([
+  ["adyen", '"live":'],
+  ["aws_sns", '"Type":'],
+  ["dropbox_sign", '"signature_request":'],
+  ["mailgun", '"event-data":'],
+  ["microsoft_graph", '"clientState":'],
+])("%s: what is no JSON beside its proof is refused, and a name that stands twice", async (key, before) => {
+  const request = await genuine(key);
+  const [document = null] = Object.values(CASES[key]?.keyDocuments ?? {});
+  const beside = (text: string) => {
+    const body = textOf(request).replace(before, () => text + before);
+    return outcome(key, withBody(request, body), materialFor(key), keysOf(document));
+  };
+  expect(await beside('"beside":1,')).toBe("event");
+  for (const text of ['"beside":x,', '"beside":,', "x", ",", '"a":1,"\\u0061":1,'])
+    expect(await beside(text)).toBeOneOf(["malformed", "missing_header", "bad_signature"]);
+});
+
+test("Microsoft Graph: each of its notifications has to hold the secret", async () => {
+  const [secret = ""] = CASES["microsoft_graph"]?.secrets ?? [];
+  const send = (...states: unknown[]) =>
+    outcome(
+      "microsoft_graph",
+      jsonRequest(JSON.stringify({ value: states.map((clientState) => ({ clientState })) }), {}),
+      materialOf([secret]),
+    );
+  expect(await send(secret, secret)).toBe("event");
+  for (const other of ["another", null, undefined, 1, [secret]]) {
+    expect(await send(secret, secret, other)).toBe("bad_signature");
+    expect(await send(other, secret)).not.toBe("event");
+  }
+});

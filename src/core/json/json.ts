@@ -5,7 +5,7 @@
 
 export const QUOTE = 34;
 export const COMMA = 44;
-const COLON = 58;
+export const COLON = 58;
 export const OPEN_BRACKET = 91;
 export const CLOSE_BRACKET = 93;
 export const OPEN_BRACE = 123;

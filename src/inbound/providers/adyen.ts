@@ -1,6 +1,6 @@
 import { isObject } from "../../core/json/value.ts";
 import { answerText } from "../answers.ts";
-import { readJson } from "../body.ts";
+import { readUnproven } from "../body.ts";
 import { checkedDocs, vector } from "../define.ts";
 import { hmac } from "../digest.ts";
 import { all, field, firstOf, signedText } from "../facts.ts";
@@ -52,15 +52,30 @@ function signatureIn(item: Item): string {
   return isObject(item["additionalData"]) ? textOf(item["additionalData"]["hmacSignature"]) : "";
 }
 
+const PROOF = {
+  notificationItems: {
+    NotificationRequestItem: {
+      pspReference: true,
+      originalReference: true,
+      merchantAccountCode: true,
+      merchantReference: true,
+      amount: { value: true, currency: true },
+      eventCode: true,
+      success: true,
+      additionalData: { hmacSignature: true },
+    },
+  },
+} as const;
+/** One more than it has, so that a second one is seen. */
+const ITEMS_READ = 2;
+
 function compare({ request }: Arrival): Comparison | RefusalReason {
-  const body = readJson(request.body);
-  const item = body && itemIn(body.value);
+  const item = itemIn(readUnproven(request.body, PROOF, ITEMS_READ));
   const content = item && signedContent(item);
-  if (body === null || item === null || content === null) return "malformed";
+  if (item === null || content === null) return "malformed";
   const signature = signatureIn(item);
   if (signature === "") return "missing_header";
   return {
-    body,
     given: [signature],
     expected: (secret) => [hmac("sha256", hexSecret.decode(secret) ?? secret, [content], "base64")],
   };

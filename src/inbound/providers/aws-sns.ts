@@ -1,12 +1,12 @@
 import { isObject } from "../../core/json/value.ts";
 import { emptyHandshake } from "../answers.ts";
+import { readUnproven } from "../body.ts";
 import { credential } from "../config.ts";
 import { checkedDocs, officialSdk } from "../define.ts";
 import { field, type Facts, readPath } from "../facts.ts";
 import type { Reception, RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { verifyCertified } from "../schemes/certificate.ts";
-import { parseJson } from "../schemes/jwt.ts";
 import {
   type Arrival,
   type Coverage,
@@ -47,12 +47,13 @@ const REQUIRED = [
 
 /** All that is read before the proof: a stranger's body may have a hundred thousand members. */
 const READ = [...new Set([...REQUIRED, ...SIGNED_FIELDS.notification, ...SIGNED_FIELDS.control])];
+const PROOF = Object.fromEntries(READ.map((name) => [name, true as const]));
 
 type Message = Readonly<Record<string, string>>;
 
 /** Those of the message that are texts; null where one is missing, or one that is signed is no text. */
 function messageIn(body: Uint8Array): Message | null {
-  const value = parseJson(new TextDecoder().decode(body));
+  const value = readUnproven(body, PROOF, 0);
   if (!isObject(value)) return null;
   const message: Record<string, string> = {};
   for (const name of READ) {

@@ -2,7 +2,7 @@ import { KeyObject } from "node:crypto";
 import { decodeProtectedHeader, errors } from "jose";
 import { choiceConfig, textConfig } from "../config.ts";
 import { checkedDocs, documentation } from "../define.ts";
-import { bodyHash, field, firstOf, readPath } from "../facts.ts";
+import { bodyHash, field, firstOf, readValue } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { isCanonical, keySetOf, parseJson } from "../schemes/jwt.ts";
@@ -18,7 +18,7 @@ import {
   WHOLE_BODY,
   withoutKeys,
 } from "../schemes/scheme.ts";
-import { readBody } from "../body.ts";
+import { readUnproven } from "../body.ts";
 
 /** Fireblocks v2: a detached JWS (RFC 7515, appendix F) over the body, by keys that it publishes. */
 
@@ -63,11 +63,13 @@ async function verifyWith(token: string, isRenewal: boolean, { material, keys }:
 }
 
 /** The keys are the same for all customers: the workspace is what proves the sender. */
-async function judgeWorkspace({ request, material }: Arrival): Promise<Verdict> {
+function judgeWorkspace({ request, material }: Arrival): Verdict {
   const wanted = material.config["workspace_id"];
   if (typeof wanted !== "string") return VERIFIED;
-  const body = await readBody(request);
-  return readPath(body, "workspaceId") === wanted ? { kind: "verified", body } : refused("unknown_key");
+  const claimed = readUnproven(request.body, { workspaceId: true }, 0);
+  return readValue(claimed, "workspaceId") === wanted
+    ? { kind: "verified", needsJson: true }
+    : refused("unknown_key");
 }
 
 async function verify(arrival: Arrival): Promise<Verdict> {

@@ -4,7 +4,6 @@ import { hash, hmac } from "../digest.ts";
 import { all, bodyHash, field, firstOf, nothing } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
-import { parseJson } from "../schemes/jwt.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { type Arrival, faultOfTime, headerOf, WHOLE_BODY } from "../schemes/scheme.ts";
 import { within } from "../window.ts";
@@ -53,10 +52,10 @@ function compareV3(arrival: Arrival): Comparison | RefusalReason {
 function compareOlder({ request }: Arrival, isV2: boolean): Comparison | RefusalReason {
   const signature = headerOf(request, OLDER);
   if (signature === "") return "missing_header";
-  // Without HMAC a hash that begins with the secret can be lengthened by anyone who has one; what is put on
-  // is no JSON.
-  if (parseJson(new TextDecoder().decode(request.body)) === undefined) return "malformed";
   return {
+    // Without HMAC a hash that begins with the secret can be lengthened by anyone who has one. What is put
+    // on is no JSON.
+    needsJson: true,
     given: [signature.toLowerCase()],
     expected: (secret) => [
       hash(

@@ -1,8 +1,8 @@
-import { type Body, readBody } from "../body.ts";
+import { readFieldTexts, readUnproven } from "../body.ts";
 import { checkedDocs, documentation } from "../define.ts";
 import { hmac } from "../digest.ts";
-import { all, derived, field, firstOf, readPath } from "../facts.ts";
-import { readForm } from "../form.ts";
+import { all, derived, field, firstOf, readPath, readValue } from "../facts.ts";
+import { onlyOne } from "../form.ts";
 import type { InboundRequest, RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
@@ -15,32 +15,27 @@ import { within } from "../window.ts";
 
 const WINDOW = within(900);
 
-interface Proof {
-  readonly body?: Body;
-  readonly read: (name: string) => string | null;
-}
+const PROOF = { timestamp: true, token: true, signature: true } as const;
 
-/** Of a form only the fields that are asked for, as no more is known to be genuine. */
-async function proofIn(request: InboundRequest): Promise<Proof> {
-  const form = readForm(request);
-  if (form) return { read: (name) => onlyOne(form.get(name)) };
-  const body = await readBody(request);
-  return { body, read: (name) => readPath(body, `signature.${name}`) ?? readPath(body, name) };
-}
-
-function onlyOne(values: readonly string[] = []): string | null {
-  const [first = null] = values;
-  return values.length === 1 ? first : null;
+/** Reads a part of the proof, and nothing else, as no more is genuine yet; null where one stands twice. */
+async function proofIn(request: InboundRequest): Promise<((name: string) => string | null) | null> {
+  const fields = await readFieldTexts(request);
+  if (fields) return (name) => onlyOne(fields.get(name));
+  const claimed = readUnproven(request.body, { ...PROOF, signature: PROOF }, 0);
+  return claimed === null
+    ? null
+    : (name) => readValue(claimed, `signature.${name}`) ?? readValue(claimed, name);
 }
 
 async function compare(arrival: Arrival): Promise<Comparison | RefusalReason> {
-  const { read, ...whole } = await proofIn(arrival.request);
+  const read = await proofIn(arrival.request);
+  if (read === null) return "malformed";
   const [timestamp, token, signature] = ["timestamp", "token", "signature"].map(read);
   if (!timestamp || !token || !signature) return "missing_header";
   const fault = faultOfTime(timestamp, "s", WINDOW, arrival);
   if (fault !== null) return fault;
   const expected = (secret: string) => [hmac("sha256", secret, [timestamp, token], "hex")];
-  return { ...whole, given: [signature], expected };
+  return { given: [signature], expected };
 }
 
 const CHECKS = "HMAC with SHA-256 in hex, inside the body, over its timestamp and token";

@@ -1,5 +1,4 @@
 import { hmac, isAnySame } from "../digest.ts";
-import type { Body } from "../body.ts";
 import type { RefusalReason } from "../provider.ts";
 import { type SecretForm, textSecret } from "../secrets.ts";
 import type { Window } from "../window.ts";
@@ -22,7 +21,6 @@ export interface Comparison {
   readonly signedHeaders?: SignedHeaders;
   /** See `Verdict`. */
   readonly needsJson?: boolean;
-  readonly body?: Body;
   readonly given: readonly string[];
   expected(secret: string): readonly string[];
 }
@@ -49,8 +47,8 @@ function judge(comparison: Comparison, secrets: readonly string[]): Verdict {
   );
   if (secrets.length === 0) return refused("awaiting_secret");
   if (!isGenuine) return refused("bad_signature");
-  const { signedHeaders, needsJson, body } = comparison;
-  return { kind: "verified", signedHeaders, needsJson, body };
+  const { signedHeaders, needsJson } = comparison;
+  return { kind: "verified", signedHeaders, needsJson };
 }
 
 function decide(

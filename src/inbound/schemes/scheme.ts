@@ -1,6 +1,5 @@
 import { isWithin, narrowed, readTimestamp, type TimestampUnit, type Window } from "../window.ts";
 import type { InboundRequest, KeyReader, RefusalReason, SourceMaterial } from "../provider.ts";
-import type { Body } from "../body.ts";
 import type { Reading } from "../template.ts";
 
 /** A request that came, with what verifies it. */
@@ -20,12 +19,10 @@ export type Verdict =
       readonly kind: "verified";
       readonly claims?: Readonly<Record<string, unknown>>;
       readonly signedHeaders?: SignedHeaders | undefined;
-      /** The signed text could be cut elsewhere where the body is no JSON object or array. */
+      /** What was signed, or read of it, could be another where the body is no JSON object or array. */
       readonly needsJson?: boolean | undefined;
       /** Where it could be cut elsewhere: how it was read, and the only way in which it is read again. */
       readonly reading?: Reading | undefined;
-      /** The body, where the proof stands in it and it had to be read: so it is read once. */
-      readonly body?: Body | undefined;
     }
   | { readonly kind: "refused"; readonly reason: RefusalReason }
   | { readonly kind: "unavailable"; readonly reason: string };
