@@ -7,7 +7,8 @@
  * each round, to sources of several kinds and to addresses that do not exist, over one connection. Prints for
  * each how its times differ from those of a source by token, with Welch's t: beyond 4.5 either way a
  * difference can be told. Addresses that do not exist imitate sources of several kinds: where sources differ
- * on a busy machine, so do they. Judges nothing.
+ * on a busy machine, so do they. The third of the bodies has very many members around proofs that are forged,
+ * others in each round: whoever parses it before the proof holds is late. Judges nothing.
  */
 import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
@@ -20,7 +21,13 @@ const WARM_UP = 20;
 /** What all others are compared with. */
 const BASE = "token";
 const UNKNOWN = 12;
-const SIZES = [1024, 1024 * 1024 - 16];
+const MIB = 1024 * 1024 - 16;
+/** A body by its name; `round` makes it another one, so that nothing of it is known. */
+const BODIES: Readonly<Record<string, (round: number) => string>> = {
+  "a text of 1 KiB": () => textOf(1024),
+  "a text of 1 MiB": () => textOf(MIB),
+  "1 MiB of members around forged proofs": (round) => crowdOf(MIB, round),
+};
 const SIGNATURES: Readonly<Record<string, string>> = {
   "x-hub-signature-256": `sha256=${"0".repeat(64)}`,
   "x-paystack-signature": "0".repeat(128),
@@ -35,15 +42,38 @@ interface Kind {
   path: string;
 }
 
+function textOf(bytes: number): string {
+  return JSON.stringify({ a: "x".repeat(bytes) });
+}
+
+/** The proofs of Adyen, Microsoft Graph and Mailgun, none of which holds. */
+function crowdOf(bytes: number, round: number): string {
+  const additionalData = { hmacSignature: "forged" };
+  const timestamp = Math.floor(Date.now() / 1000);
+  const proofs = JSON.stringify({
+    notificationItems: [{ NotificationRequestItem: { eventCode: "CAPTURE", additionalData } }],
+    value: [{ clientState: "forged" }],
+    signature: { timestamp, token: "forged", signature: "forged" },
+  });
+  const member = (at: number) => `"n${round}_${at.toString(36).padStart(4, "0")}":1`;
+  const count = Math.floor((bytes - proofs.length) / (member(0).length + 1));
+  return `{${Array.from({ length: count }, (_unused, at) => member(at)).join(",")},${proofs.slice(1)}`;
+}
+
+/** Each in hex, which Adyen asks for and others take. */
+function secretOf(number: number): string {
+  return String(number).padStart(64, "0");
+}
+
 /** A source, rotated as often as it says, so that so many secrets are tried. */
 async function makeKind(client: Client, name: string, provider: string, rotations: number): Promise<Kind> {
   const made = await client.create<{ id: string; ingest_path: string }>("/v1/sources", {
     provider,
     name,
-    signing_secret: "secret-0",
+    signing_secret: secretOf(0),
   });
   for (let number = 1; number <= rotations; number++)
-    await client.post(`/v1/sources/${made.id}/rotate-secret`, { signing_secret: `secret-${number}` });
+    await client.post(`/v1/sources/${made.id}/rotate-secret`, { signing_secret: secretOf(number) });
   return { name, path: made.ingest_path };
 }
 
@@ -88,11 +118,15 @@ function welch(one: readonly number[], other: readonly number[]): number {
   return (mean(one) - mean(other)) / error;
 }
 
-async function measure(url: string, kinds: readonly Kind[], bytes: number): Promise<void> {
-  const body = JSON.stringify({ a: "x".repeat(bytes) });
+async function measure(
+  url: string,
+  kinds: readonly Kind[],
+  bodyOf: (round: number) => string,
+): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const times = new Map(kinds.map(({ name }) => [name, [] as number[]]));
   for (let round = -WARM_UP; round < ROUNDS; round++) {
+    const body = bodyOf(round);
     for (const { name, path } of shuffled(kinds)) {
       const ms = await knock(agent, url, path, body);
       if (round >= 0) times.get(name)?.push(ms);
@@ -100,7 +134,6 @@ async function measure(url: string, kinds: readonly Kind[], bytes: number): Prom
   }
   agent.destroy();
   const base = times.get(BASE) ?? [];
-  console.log(`\n${bytes} bytes, ${ROUNDS} of each`);
   for (const [name, values] of times) {
     const told = [0.95, 0.5].map((share) => {
       const [seen, other] = [fastest(values, share), fastest(base, share)];
@@ -124,11 +157,17 @@ const kinds: Kind[] = [
   await makeKind(client, "SHA-512, two secrets", "paystack", 1),
   await makeKind(client, "SHA-1 and SHA-256", "cloudinary", 0),
   await makeKind(client, "the address and a hash", "twilio", 0),
+  await makeKind(client, "HMAC in an item", "adyen", 0),
+  await makeKind(client, "HMAC in the body", "mailgun", 0),
+  await makeKind(client, "a token in the body", "microsoft_graph", 0),
   ...Array.from({ length: UNKNOWN }, (_unused, index) => ({
     name: `unknown ${index + 1}`,
     path: `/ingest/src_01KAHM8ZZZ00K1M2N3P4Q5R6S${index.toString(36).toUpperCase()}`,
   })),
 ];
 console.log(describeMachine(tmpdir()));
-for (const bytes of SIZES) await measure(service.url, kinds, bytes);
+for (const [name, bodyOf] of Object.entries(BODIES)) {
+  console.log(`\n${name}, ${ROUNDS} of each`);
+  await measure(service.url, kinds, bodyOf);
+}
 process.exit(0);
