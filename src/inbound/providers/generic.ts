@@ -1,11 +1,14 @@
 import { checkedDocs, docs } from "../define.ts";
-import { field, firstOf, signedHeader } from "../facts.ts";
+import { all, field, firstOf, nothing, signedHeader } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { standardWebhooksAny, standardWebhooksV1a, svixScheme } from "../schemes/standard-webhooks.ts";
 import { basicScheme, tokenScheme } from "../schemes/token.ts";
 
 const STANDARD_WEBHOOKS_PAGE =
   "https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md";
+
+/** Beside the id of what happened, `id` is often that of what it happened to, or the other way round. */
+const IDENTITY = firstOf(all(field("event_id"), field("id")), field("id"), field("event_id"), nothing);
 
 /** For senders that are no named provider: by token, Basic, or one of the open schemes. */
 export const GENERIC: readonly ProviderRow[] = [
@@ -16,7 +19,7 @@ export const GENERIC: readonly ProviderRow[] = [
     secretFrom: "source",
     typeExample: "invoice.paid",
     eventType: firstOf(field("type"), field("event")),
-    deliveryId: firstOf(field("id"), field("event_id")),
+    deliveryId: IDENTITY,
     verifiedWith: { kind: "documentation", page: "https://www.rfc-editor.org/rfc/rfc6750" },
     docs: checkedDocs(
       "In your own service: where it sends its requests.",
@@ -35,7 +38,7 @@ export const GENERIC: readonly ProviderRow[] = [
     secretLabel: "User and password",
     typeExample: "invoice.paid",
     eventType: firstOf(field("type"), field("event")),
-    deliveryId: firstOf(field("id"), field("event_id")),
+    deliveryId: IDENTITY,
     verifiedWith: { kind: "documentation", page: "https://www.rfc-editor.org/rfc/rfc7617" },
     docs: checkedDocs(
       "In the sending service: its webhook address, without user and password in the address.",

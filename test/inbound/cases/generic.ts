@@ -93,6 +93,20 @@ export const NEAR_BY_SVIX: Near = {
   ],
 };
 
+/** One of the two names is of the event; where both are there, either may be that of an object. */
+const NEAR_BY_ID: Near = {
+  happenings: [
+    { id: "1" },
+    { id: "2" },
+    { event_id: "3" },
+    { event_id: "4" },
+    { id: "order", event_id: "paid" },
+    { id: "order", event_id: "sent" },
+    { id: "third", event_id: "paid" },
+  ].map((body) => json(body)),
+  again: [json({ id: "1", attempt: 2 })],
+};
+
 export const GENERIC_CASES: Readonly<Record<string, ProviderCase>> = {
   service: {
     secrets: TOKENS,
@@ -100,10 +114,7 @@ export const GENERIC_CASES: Readonly<Record<string, ProviderCase>> = {
     requiredHeaders: ["x-service-token"],
     isBodySigned: false,
     expected: { ...EXPECTED, type: "service.invoice.paid" },
-    near: {
-      happenings: [json({ id: "1" }), json({ id: "2" }), json({ event_id: "3" }), json({ event_id: "4" })],
-      again: [json({ id: "1", attempt: 2 })],
-    },
+    near: NEAR_BY_ID,
   },
   basic_auth: {
     secrets: ["user:pass:word", "user:other"],
@@ -111,10 +122,7 @@ export const GENERIC_CASES: Readonly<Record<string, ProviderCase>> = {
     requiredHeaders: ["authorization"],
     isBodySigned: false,
     expected: { ...EXPECTED, type: "basic_auth.invoice.paid" },
-    near: {
-      happenings: [json({ id: "1" }), json({ id: "2" }), json({ event_id: "3" }), json({ event_id: "4" })],
-      again: [json({ id: "1", attempt: 2 })],
-    },
+    near: NEAR_BY_ID,
   },
   standard_webhooks: {
     secrets: WHSEC,
