@@ -2,7 +2,7 @@ import { emptyHandshake, textHandshake } from "../answers.ts";
 import { credential } from "../config.ts";
 import { docs, officialSdk } from "../define.ts";
 import { hmac, isAnySame } from "../digest.ts";
-import { derived, type Facts, firstOf, readPath, signedText } from "../facts.ts";
+import { derived, type Facts, readPath, signedText } from "../facts.ts";
 import { readForm } from "../form.ts";
 import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
@@ -82,8 +82,8 @@ const TAG = /<(\/?)([a-z][a-z-]{0,63})(?: [^<>]{0,256})?>/g;
 const READ_MAX = 100_000;
 
 /**
- * The text of the outermost element of this name, of several the first: add-ons and discounts of a
- * subscription have an id too, and stand before the subscription's own.
+ * The text of the outermost element of this name, of several the first: what stands inside another may have
+ * its name too.
  */
 function elementIn(xml: string, name: string): string | null {
   const read = xml.slice(0, READ_MAX);
@@ -107,18 +107,6 @@ function textBefore(xml: string, at: number, end: string): string | null {
   const isText = until > at && until - at <= 256 && xml.startsWith(end, until);
   return isText ? xml.slice(at, until) : null;
 }
-
-function readIdentity(facts: Facts): string | null {
-  const xml = xmlOf(facts);
-  const parts = ["id", "kind", "timestamp"].map((name) => elementIn(xml, name));
-  return parts.every((part) => part !== null) ? parts.join("|") : null;
-}
-
-/** Notifications of merchants, grants and reviews have no element `id`. */
-const identity = firstOf(
-  derived("id, kind and timestamp of the XML in bt_payload", readIdentity),
-  signedText(xmlOf),
-);
 
 export const BRAINTREE: ProviderRow = {
   key: "braintree",
@@ -148,7 +136,8 @@ export const BRAINTREE: ProviderRow = {
   form: "always",
   typeExample: "subscription_went_past_due",
   eventType: derived("kind of the XML in bt_payload", (facts) => elementIn(xmlOf(facts), "kind")),
-  deliveryId: identity,
+  // A snapshot of what it happened to, as of when it happened, whose own time counts whole seconds.
+  deliveryId: signedText(xmlOf),
   verifiedWith: officialSdk("braintree", "3.40.0"),
   docs: docs(
     "Braintree Control Panel: the gear, API, Webhooks, Create new webhook, Destination URL.",

@@ -3,7 +3,7 @@ import type { InboundRequest } from "../../../src/inbound/provider.ts";
 import type { ProviderCase } from "../case.ts";
 import { jsonRequest, materialOf, NOW_MS, requestOf, SOURCE_URL, textOf, withBody } from "../kit.ts";
 import { form, inParts, json } from "../near.ts";
-import { base64Mac, hexMac } from "../recompute.ts";
+import { base64Mac, hashOf, hexMac } from "../recompute.ts";
 import { load, passes } from "../sdk.ts";
 
 type Accepts = NonNullable<ProviderCase["accepts"]>;
@@ -132,10 +132,10 @@ const byBraintree: Accepts = (request) => {
 };
 
 const BRAINTREE_SAMPLE = signBraintree("subscription_went_past_due");
-/** The sample carries the time at which it was made. */
-const BRAINTREE_TIME = /<timestamp[^>]*>([^<]+)</.exec(
-  Buffer.from(new URLSearchParams(textOf(BRAINTREE_SAMPLE)).get("bt_payload") ?? "", "base64").toString(),
-)?.[1];
+const BRAINTREE_XML = Buffer.from(
+  new URLSearchParams(textOf(BRAINTREE_SAMPLE)).get("bt_payload") ?? "",
+  "base64",
+).toString();
 
 function signMailgun(secret: string, nowMs: number): InboundRequest {
   const timestamp = String(nowMs / 1000);
@@ -255,7 +255,7 @@ export const SIGNED_BODY_CASES: Readonly<Record<string, ProviderCase>> = {
     wrong: { credentials: { ...BRAINTREE_CREDENTIALS, private_key: "another" } },
     expected: {
       type: "braintree.subscription_went_past_due",
-      deliveryId: `my_id|subscription_went_past_due|${BRAINTREE_TIME}`,
+      deliveryId: hashOf("sha256", "hex", BRAINTREE_XML),
     },
     handshakes: [
       {

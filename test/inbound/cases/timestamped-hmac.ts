@@ -126,6 +126,15 @@ const RECURLY_VECTOR = {
   nowMs: 1_663_103_925_004,
 };
 
+const RECURLY_BODY = {
+  id: "r1",
+  object_type: "account",
+  event_type: "created",
+  event_time: "2026-01-01T00:00:00Z",
+};
+const recurly = (event_time: string, more = {}, headers = {}) =>
+  json({ object_type: "account", id: "a", event_type: "updated", event_time, ...more }, headers);
+
 const RETELL_BODY = JSON.stringify({ event: "call_ended", call: { call_id: "c-1" } });
 const WEBFLOW_BODY = { triggerType: "form_submission", payload: { id: "p-1" } };
 const WEBFLOW_HASH = hashOf("sha256", "hex", JSON.stringify(WEBFLOW_BODY));
@@ -157,17 +166,17 @@ export const TIMESTAMPED_CASES: Readonly<Record<string, ProviderCase>> = {
   ),
   recurly: timedCase(
     (secret, at, body) => ({ "recurly-signature": `${at * 1000},${hexMac(secret, `${at * 1000}.`, body)}` }),
-    { id: "r1", object_type: "account", event_type: "created", event_time: "2026-01-01T00:00:00Z" },
-    { type: "recurly.account.created", deliveryId: "account|r1|created|2026-01-01T00:00:00Z" },
+    RECURLY_BODY,
+    {
+      type: "recurly.account.created",
+      deliveryId: `account|r1|created|2026-01-01T00:00:00Z|${hashOf("sha256", "hex", JSON.stringify(RECURLY_BODY))}`,
+    },
     {
       vectors: [RECURLY_VECTOR],
       near: {
-        happenings: ["09:00", "18:00"].map((at) =>
-          json({ object_type: "account", id: "a", event_type: "updated", event_time: at }),
-        ),
-        again: [
-          json({ object_type: "account", id: "a", event_type: "updated", event_time: "09:00", uuid: "u" }),
-        ],
+        // The time counts whole seconds.
+        happenings: [recurly("09:00"), recurly("18:00"), recurly("09:00", { account_code: "other" })],
+        again: [recurly("09:00", {}, { "recurly-signature": "2" })],
       },
     },
   ),
