@@ -6,7 +6,7 @@ import { messageOf } from "../core/errors.ts";
 import { parseObject } from "../core/json/value.ts";
 import { CommandError } from "../platform/command-line.ts";
 import { type Env, makeSettingsFolder } from "./profiles.ts";
-import { changeShared } from "./shared-file.ts";
+import { changeShared, readIfThere } from "./shared-file.ts";
 
 /**
  * A run of `sealpost listen`. Whether it still runs is asked of its socket in the folder of settings: one
@@ -23,17 +23,23 @@ export interface Machine {
 /** What the folder says of this machine; made where it says nothing. Throws CommandError. */
 export function readMachine(env: Env): Machine {
   const path = join(makeSettingsFolder(env), "machine.json");
-  let machine: Machine = { id: randomBytes(8).toString("hex"), seed: randomBytes(32).toString("base64") };
   try {
-    changeShared(path, (text) => {
-      const kept = machineIn(text);
-      machine = kept ?? machine;
-      return kept === null ? `${JSON.stringify(machine)}\n` : null;
-    });
+    const machine = machineIn(readIfThere(path)) ?? makeMachine(path);
+    return { ...machine, id: `${machine.id}@${hostname()}` };
   } catch (error) {
     throw new CommandError(`${path} cannot be read or made: ${messageOf(error)}`);
   }
-  return { ...machine, id: `${machine.id}@${hostname()}` };
+}
+
+/** Another process may make it at the same time: its one is taken then. */
+function makeMachine(path: string): Machine {
+  let machine: Machine = { id: randomBytes(8).toString("hex"), seed: randomBytes(32).toString("base64") };
+  changeShared(path, (text) => {
+    const kept = machineIn(text);
+    machine = kept ?? machine;
+    return kept === null ? `${JSON.stringify(machine)}\n` : null;
+  });
+  return machine;
 }
 
 function machineIn(text: string | null): Machine | null {

@@ -1,4 +1,6 @@
 import { expect, test } from "bun:test";
+import { chmodSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { claimSession, newSession, readMachine, secretFor } from "../../src/client/session.ts";
 import { CommandError } from "../../src/platform/command-line.ts";
 import { readSecret } from "../../src/core/signing.ts";
@@ -8,6 +10,17 @@ test("a machine is the same at each look, and nobody else reads what its secrets
   using person = new Person();
   expect(readMachine(person.env)).toEqual(readMachine(person.env));
   expect(person.kept("machine.json").mode()).toBe(0o600);
+});
+
+test("a machine that is known needs no folder that can be written", async () => {
+  using person = new Person();
+  const machine = readMachine(person.env);
+  const folder = join(person.folder, ".config/sealpost");
+  for (const name of readdirSync(folder)) if (name !== "machine.json") rmSync(join(folder, name));
+  chmodSync(folder, 0o500);
+  expect(readMachine(person.env)).toEqual(machine);
+  expect(readdirSync(folder)).toEqual(["machine.json"]);
+  chmodSync(folder, 0o700);
 });
 
 test("a folder that cannot be written is told", () => {

@@ -141,7 +141,8 @@ describe("the rooms of src", () => {
   test("only src/store knows the database, only src/http the server framework", () => {
     const isForeign = (from: string, to: string) =>
       ownerOf.some(([module, owner]) => module.test(to) && from !== owner);
-    expect(findBreaches(isForeign)).toEqual([]);
+    // It has SQLite hold a lock, and no data: nothing else that Bun has ends with its process.
+    expect(findBreaches(isForeign)).toEqual(["src/client/shared-file.ts → bun:sqlite"]);
   });
 
   test("core and inbound are pure: no file, network or process module", () => {
