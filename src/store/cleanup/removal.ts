@@ -110,7 +110,10 @@ export class Removal {
     });
   }
 
-  /** True where something still hangs on an event of the project that has left the log. */
+  /**
+   * True where something still hangs on an event of the project that has left the log, or on one that left it
+   * before projects were kept: those belong to project 0.
+   */
   hasRest(projectId: number): boolean {
     return this.#statements.next.get(projectId) !== null;
   }
@@ -268,7 +271,7 @@ function prepare(sqlite: Store["sqlite"]) {
       "INSERT OR IGNORE INTO removal (event_id, project_id) VALUES (?, ?)",
     ),
     next: sqlite.prepare<{ id: number }, [number]>(
-      "SELECT event_id AS id FROM removal WHERE project_id = ? ORDER BY event_id LIMIT 1",
+      "SELECT event_id AS id FROM removal WHERE project_id IN (0, ?) ORDER BY project_id, event_id LIMIT 1",
     ),
     nextProject: sqlite.prepare<{ id: number }, [number]>(
       "SELECT project_id AS id FROM removal WHERE project_id > ? ORDER BY project_id LIMIT 1",
