@@ -7,6 +7,10 @@ declare module "*.css" {
   const text: string;
   export default text;
 }
+declare module "*/search.js" {
+  const text: string;
+  export default text;
+}
 /** Imported with { type: "file" }: its path, also inside the executable. */
 declare module "*.png" {
   const path: string;

@@ -4,7 +4,14 @@
  */
 import { expect } from "bun:test";
 import { join } from "node:path";
-import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Locator,
+  type Page,
+} from "playwright-core";
 import { requireTool } from "./tools.ts";
 
 /** For `describe.skipIf(!hasChromium)`. */
@@ -67,8 +74,8 @@ export interface OpenPage extends AsyncDisposable {
 export class TestBrowser implements AsyncDisposable {
   constructor(private readonly browser: Browser) {}
 
-  newContext(): Promise<BrowserContext> {
-    return this.browser.newContext();
+  newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
+    return this.browser.newContext(options);
   }
 
   async open(url: string, options: PageOptions = {}): Promise<OpenPage> {

@@ -12,7 +12,7 @@ export const poll: PolledKind = {
     testedAgainst: "The service itself, by its own HTTP interface.",
     notes:
       "It has no fields, and `headers`, `retry`, `timeout_seconds`, `max_concurrency` and `rate_limit_per_second` mean nothing to it. " +
-      "What is never fetched expires with the retention of the plan. See [polling](/docs/polling).",
+      "What is never fetched expires with the retention of the plan. See [polling](polling.md).",
   },
   fields: [],
   maxBytes: null,

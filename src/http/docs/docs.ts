@@ -13,8 +13,10 @@ import overviewPicture from "../../docs/portal-overview.png" with { type: "file"
 import shapePicture from "../../docs/portal-shape.png" with { type: "file" };
 import sourcePicture from "../../docs/portal-source.png" with { type: "file" };
 import pagesStyle from "../../docs/pages.css" with { type: "text" };
+import searchScript from "../../docs/search.js" with { type: "text" };
 import { notFound } from "../../core/errors.ts";
-import { docPageRoutes } from "./pages.ts";
+import { docPageRoutes } from "./page-routes.ts";
+import { searchIndex } from "./search-index.ts";
 import { PAGE_ROUTE } from "./shell.ts";
 import { type AnyRoute, type Answer, route } from "../framework/route.ts";
 import { acceptedCoding } from "../shared/accepted-coding.ts";
@@ -103,6 +105,15 @@ function text(contentType: string, content: string): Asset {
   return { contentType, bodies: async () => bodies };
 }
 
+/** Made and packed when search first asks for it. */
+function index(): Asset {
+  const bodies = madeOnce(async () => {
+    const plain = JSON.stringify(searchIndex());
+    return { plain: sharedBody(plain), gzip: sharedBody(Bun.gzipSync(plain, { level: 9 })) };
+  });
+  return { contentType: "application/json", bodies };
+}
+
 function picture(path: string, contentType = "image/png"): Asset {
   const bodies = madeOnce(async () => ({ plain: sharedBody(await Bun.file(path).bytes()) }));
   return { contentType, bodies };
@@ -113,6 +124,8 @@ const ASSETS: ReadonlyMap<string, Asset> = new Map([
   ["swagger-ui.css", packed(STYLE, swaggerStyle)],
   ["pages.css", text(STYLE, pagesStyle)],
   ["start.js", text(JAVASCRIPT, START_SCRIPT)],
+  ["search.js", text(JAVASCRIPT, searchScript)],
+  ["search.json", index()],
   ["curve-body.svg", picture(bodyCurve, SVG)],
   ["curve-endpoints.svg", picture(endpointsCurve, SVG)],
   ["curve-fanout.svg", picture(fanoutCurve, SVG)],

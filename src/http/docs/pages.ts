@@ -24,118 +24,102 @@ import tenants from "../../docs/tenants.md" with { type: "text" };
 import tour from "../../docs/tour.md" with { type: "text" };
 import transformations from "../../docs/transformations.md" with { type: "text" };
 import verifying from "../../docs/verifying.md" with { type: "text" };
-import { notFound } from "../../core/errors.ts";
-import type { Provider } from "../../inbound/provider.ts";
-import { findProvider } from "../../inbound/providers.ts";
+import { findProvider, listProviders } from "../../inbound/providers.ts";
 import { destinationPage } from "./destination-page.ts";
-import { DOC_HEADERS, docPage, PAGE_ROUTE } from "./shell.ts";
-import { Html, html } from "./html.ts";
 import { providerIndex } from "./provider-index.ts";
 import { providerPage } from "./provider-page.ts";
-import { type AnyRoute, type Answer, route } from "../framework/route.ts";
-import { sharedBody } from "../shared/shared-body.ts";
 
-/**
- * The pages below /docs, in the order of their links. Their examples are run by test/docs, with the
- * README by test/readme, and by slow suites.
- */
-export const DOC_PAGES: ReadonlyMap<string, string> = new Map([
-  ["tour", tour],
-  ["behaviour", behaviour],
-  ["verifying", verifying],
-  ["receivers", receivers],
-  ["portal", portal],
-  ["sources", sources],
-  ["kinds", kinds],
-  ["polling", polling],
-  ["filters", filters],
-  ["transformations", transformations],
-  ["schemas", schemas],
-  ["tenants", tenants],
-  ["sdk", sdk],
-  ["command-line", commandLine],
-  ["migrating", migrating],
-  ["operating", operating],
-  ["monitoring", monitoring],
-  ["pair", pair],
-  ["orchestrators", orchestrators],
-  ["cells", cells],
-  ["planning", planning],
-  ["limits", limits],
-  ["retention", retention],
-  ["promises", promises],
-  ["measurements", measurements],
-  ["architecture", architecture],
-]);
+/** A page below /docs: its name there, its Markdown or what makes it, and what is in it, in one line. */
+export type Page = readonly [name: string, text: string | (() => string), about: string];
 
-const DESTINATIONS = "destinations";
-const PROVIDERS = "providers";
-const NAMES = [...DOC_PAGES.keys(), DESTINATIONS, PROVIDERS];
-
-const rendered = new Map([...DOC_PAGES].map(([name, text]) => [name, sharedBody(render(text))]));
-rendered.set(DESTINATIONS, sharedBody(docPage("Destinations", NAMES, destinationPage())));
-rendered.set(PROVIDERS, sharedBody(docPage("Providers", NAMES, providerIndex())));
-
-/** By the provider's key; each is made when it is first asked for. */
-const providerPages = new Map<string, Blob>();
-
-function pageOf(provider: Provider): Blob {
-  const known = providerPages.get(provider.key);
-  if (known !== undefined) return known;
-  const page = sharedBody(docPage(provider.name, NAMES, providerPage(provider)));
-  providerPages.set(provider.key, page);
-  return page;
-}
-
-export const docPageRoutes: readonly AnyRoute[] = [
-  route({
-    ...PAGE_ROUTE,
-    answers: { 200: "The page." },
-    path: "/docs/:page",
-    operationId: "getDocPage",
-    summary: "A page that explains a language, or lists the destinations or the providers",
-    handle({ params, request }) {
-      const body = rendered.get(params.page);
-      return body === undefined ? noSuchPage(request) : { status: 200, body, headers: DOC_HEADERS };
-    },
-  }),
-  route({
-    ...PAGE_ROUTE,
-    answers: { 200: "The page." },
-    path: `/docs/${PROVIDERS}/:key`,
-    operationId: "getProviderPage",
-    summary: "How a provider is set up, and what is verified",
-    handle({ params, request }) {
-      const provider = findProvider(params.key);
-      if (provider === undefined) return noSuchPage(request);
-      return { status: 200, body: pageOf(provider), headers: DOC_HEADERS };
-    },
-  }),
+const FIRST: readonly Page[] = [
+  ["tour", tour, "The log of an event, rotation of secrets, queues: what there is, typed in a terminal"],
+  ["behaviour", behaviour, "The words; retries, errors, idempotency, and when an answer comes"],
+  ["command-line", commandLine, "Deliveries to a laptop, events by hand, tables of what is stored, keys"],
+  ["sdk", sdk, "The API's calls as methods in TypeScript and Python, and verifiers"],
+  ["migrating", migrating, "Coming from Svix, Convoy, Outpost or a file, without touching a receiver"],
 ];
 
-/** A browser is led back; whoever else asks gets the problem that every unknown address is. */
-function noSuchPage(request: Request): Answer {
-  if (!request.headers.get("accept")?.includes("text/html")) throw notFound("page");
-  const content = html`<h1>There is no such page</h1>
-<p>All pages stand in the line above: <a href="/docs">the API</a>, and what explains it. Each provider has its page in
-<a href="/docs/${PROVIDERS}">the list of providers</a>.</p>`;
-  return { status: 404, body: docPage("No such page", NAMES, content), headers: DOC_HEADERS };
+const RECEIVING: readonly Page[] = [
+  ["verifying", verifying, "How a receiver tells that a delivery is genuine"],
+  ["receivers", receivers, "A whole receiver for each of ten frameworks"],
+  ["sources", sources, "Addresses for webhooks that come in, and how each is verified"],
+  [
+    "providers",
+    providerIndex,
+    "Every sender that is verified, each with a page that leads through its set-up",
+  ],
+];
+
+const SENDING: readonly Page[] = [
+  ["destinations", destinationPage, "Every kind of destination, its fields, and the codes of its errors"],
+  ["kinds", kinds, "Queues, topics and buckets as endpoints, by examples"],
+  ["polling", polling, "Deliveries that wait until a program of yours fetches them"],
+  ["filters", filters, "Which events an endpoint gets, by what they hold"],
+  ["transformations", transformations, "Another shape for the body of an endpoint's deliveries"],
+  ["schemas", schemas, "Event types that are described, and schemas that events must satisfy"],
+];
+
+const CUSTOMERS: readonly Page[] = [
+  ["portal", portal, "The page for your customers, and your own console"],
+  ["tenants", tenants, "Accounts, plans and metering, for whoever runs Sealpost for others"],
+];
+
+const OPERATING: readonly Page[] = [
+  ["operating", operating, "The replica and the way back, keys, health, upgrades"],
+  ["monitoring", monitoring, "Metrics, dashboards, and what to do when an alert comes"],
+  ["pair", pair, "Two machines, of which one takes over within ten seconds"],
+  ["orchestrators", orchestrators, "A Helm chart and manifests, a unit, a file for Compose"],
+  ["cells", cells, "Several installations behind one router"],
+  ["planning", planning, "What so many deliveries a month need, and what they cost"],
+  ["limits", limits, "Every setting and every limit, with its unit and its reason"],
+  ["retention", retention, "What is kept for how long, and how to erase it"],
+];
+
+const BEHIND: readonly Page[] = [
+  ["promises", promises, "Each bar that Sealpost is held to, with its test and its last figure"],
+  ["measurements", measurements, "Rates, delays and memory, and how they were measured"],
+  ["architecture", architecture, "The way of an event and of a request through the code"],
+];
+
+/** All pages but those of the providers, in the order of their links. */
+export const PAGE_GROUPS: readonly (readonly [title: string, pages: readonly Page[]])[] = [
+  ["First steps", FIRST],
+  ["Receiving", RECEIVING],
+  ["Sending", SENDING],
+  ["Your customers", CUSTOMERS],
+  ["Operating", OPERATING],
+  ["Behind it", BEHIND],
+];
+
+const all = PAGE_GROUPS.flatMap(([, pages]) => pages);
+const texts = new Map(all.map(([name, text]) => [name, text]));
+const PROVIDERS = "providers/";
+
+/**
+ * The pages that are written by hand. Their examples are run by test/docs, with the README by test/readme,
+ * and by slow suites.
+ */
+export const DOC_PAGES: ReadonlyMap<string, string> = new Map(
+  all.flatMap(([name, text]) => (typeof text === "string" ? [[name, text] as const] : [])),
+);
+
+/** The paths of all pages below /docs. */
+export function listPaths(): string[] {
+  return [...texts.keys(), ...listProviders().map(({ key }) => PROVIDERS + key)];
 }
 
-/** What a fence says beside the language stands above its block. */
-function withCaptions(text: string): string {
-  return text.replaceAll(/^```(\w+) (.+)$/gm, "*$2:*\n\n```$1");
+/** The page at this path below /docs, without `.md`, and its Markdown; undefined where there is none. */
+export function findPage(path: string): { path: string; text: string } | undefined {
+  if (path.startsWith(PROVIDERS)) {
+    const provider = findProvider(path.slice(PROVIDERS.length));
+    return provider && { path: PROVIDERS + provider.key, text: providerPage(provider) };
+  }
+  const text = texts.get(path);
+  return text === undefined ? undefined : { path, text: typeof text === "string" ? asServed(text) : text() };
 }
 
-/** Links and pictures stand beside the page in the repository; here they have addresses. */
-function asServed(content: string): string {
-  return content
-    .replaceAll(/href="([\w-]+)\.md(#[\w-]*)?"/g, 'href="/docs/$1$2"')
-    .replaceAll(/src="([\w-]+\.(?:png|svg))"/g, 'src="/docs/assets/$1"');
-}
-
-function render(text: string): string {
-  const title = text.slice(text.indexOf("# ") + 2, text.indexOf("\n"));
-  const content = Bun.markdown.html(withCaptions(text), { headings: { ids: true } });
-  return docPage(title, NAMES, new Html(asServed(content)));
+/** Pictures stand beside the page in the repository; here they have a folder. */
+function asServed(text: string): string {
+  return text.replaceAll(/\]\(([\w-]+\.(?:png|svg))\)/g, "](/docs/assets/$1)");
 }

@@ -1,43 +1,48 @@
 import { type Field, isByAddressAlone, type Provider, type VerifiedWith } from "../../inbound/provider.ts";
 import { UNSTATED_WINDOW } from "../../inbound/window.ts";
-import { type Html, html } from "./html.ts";
+import { blocks, code, plain, table } from "./markdown.ts";
 
-/** The page of one provider, made from its row. */
-export function providerPage(provider: Provider): Html {
-  return html`<h1>${provider.name}</h1>
-<p>${promiseOf(provider)}, such as <code>${provider.typeExample}</code>.</p>
-${setUp(provider)}
-${fieldsOf(provider)}
-${checksOf(provider)}
-${eventOf(provider)}
-<h2>Good to know</h2>
-<ul>
-${provider.docs.pitfalls.map(
-  (pitfall) => html`<li>${pitfall}</li>
-`,
-)}</ul>
-${refusals()}
-<h2>How this is proven</h2>
-<p>${proofOf(provider.verifiedWith)} The provider's own page: ${linked(provider.docs.page)}.</p>`;
+/** The page of one provider, made from its row, in Markdown. */
+export function providerPage(provider: Provider): string {
+  const { name, typeExample, docs, verifiedWith } = provider;
+  return blocks([
+    `# ${plain(name)}`,
+    `${promiseOf(provider)}, such as ${code(typeExample)}.`,
+    ...setUp(provider),
+    ...fieldsOf(provider),
+    ...checksOf(provider),
+    ...eventOf(provider),
+    "## Good to know",
+    list(docs.pitfalls),
+    REFUSALS,
+    "## How this is proven",
+    `${proofOf(verifiedWith)} The provider's own page: ${linked(docs.page)}.`,
+  ]);
+}
+
+/** Texts of a row, one below the other. */
+function list(texts: readonly string[]): string {
+  return texts.map((text) => `- ${plain(text)}`).join("\n");
 }
 
 function promiseOf(provider: Provider): string {
-  const { name } = provider;
+  const name = plain(provider.name);
   return isByAddressAlone(provider)
     ? `Nothing proves that a webhook is of ${name} but that its sender knows the address: keep that secret. What comes in becomes an event`
     : `Webhooks of ${name} are verified at the door; what is genuine becomes an event`;
 }
 
-function setUp(provider: Provider): Html {
-  return html`<h2>Set up</h2>
-<ol>
-<li>Make a source. Its answer holds <code>ingest_url</code>, the address for this provider.
-<pre><code class="language-bash">${commandFor(provider)}
-</code></pre></li>
-<li>Enter that address: ${provider.docs.addressAt}</li>
-<li>The secret: ${provider.docs.secretAt} ${whoseSecret(provider)}</li>
-</ol>
-${provider.docs.isChecked ? "" : uncheckedNote(provider)}`;
+function setUp(provider: Provider): string[] {
+  const { addressAt, secretAt, isChecked } = provider.docs;
+  const command = `\`\`\`bash\n${commandFor(provider)}\n\`\`\``.replaceAll("\n", "\n   ");
+  return [
+    "## Set up",
+    "1. Make a source. Its answer holds `ingest_url`, the address for this provider.",
+    `   ${command}`,
+    `2. Enter that address: ${plain(addressAt)}`,
+    `3. The secret: ${plain(secretAt)} ${whoseSecret(provider)}`,
+    isChecked ? "" : uncheckedNote(provider),
+  ];
 }
 
 /** The command that makes a source, with examples in place of what only the customer has. */
@@ -47,61 +52,52 @@ function commandFor({ key, name, example }: Provider): string {
   -H 'content-type: application/json' -d '${body}'`;
 }
 
-function whoseSecret({ secretFrom, fields }: Provider): Html {
-  const names = fields.filter(({ required }) => required).map(({ name }) => html`<code>${name}</code>`);
+function whoseSecret({ secretFrom, fields }: Provider): string {
+  const names = fields.filter(({ required }) => required).map(({ name }) => code(name));
   if (secretFrom === "source") {
-    return html`It is <code>secret</code> in the answer, which shows it this once; where you have one there already, send it as <code>signing_secret</code>.`;
+    return "It is `secret` in the answer, which shows it this once; where you have one there already, send it as `signing_secret`.";
   }
-  if (secretFrom === "none" || names.length === 0) return html``;
-  const listed = names.map((name, at) => html`${at > 0 ? ", " : ""}${name}`);
-  return html`Where it is shown only after the address was entered, leave ${listed} out of the first call, and send it by <code>PATCH /v1/sources/…</code>: until then the source is <code>awaiting_secret</code>.`;
+  if (secretFrom === "none" || names.length === 0) return "";
+  return `Where it is shown only after the address was entered, leave ${names.join(", ")} out of the first call, and send it by \`PATCH /v1/sources/…\`: until then the source is \`awaiting_secret\`.`;
 }
 
-function uncheckedNote({ name }: Provider): Html {
-  return html`<p><strong>The way through ${name}'s own pages could not be checked word for word</strong> when this page was made: menus may be called
-otherwise there. What is verified does not depend on it.</p>`;
+function uncheckedNote({ name }: Provider): string {
+  return `**The way through ${plain(name)}'s own pages could not be checked word for word** when this page was made: menus may be called
+otherwise there. What is verified does not depend on it.`;
 }
 
-const FIELD_HEAD = html`<thead><tr><th>Field</th><th>What it is</th><th>Needed</th></tr></thead>`;
-
-function fieldRow(prefix: string, { name, label, help, required }: Field): Html {
+function fieldRow(prefix: string, { name, label, help, required }: Field): string[] {
   const path = name === "signing_secret" ? name : `${prefix}.${name}`;
-  return html`<tr><td><code>${path}</code></td><td>${label}. ${help}</td><td>${required ? "yes" : "no"}</td></tr>
-`;
+  return [code(path), plain(`${label}. ${help}`), required ? "yes" : "no"];
 }
 
-function fieldsOf({ fields, configFields }: Provider): Html {
+function fieldsOf({ fields, configFields }: Provider): string[] {
   const rows = [
     ...fields.map((field) => fieldRow("credentials", field)),
     ...configFields.map((field) => fieldRow("config", field)),
   ];
-  if (rows.length === 0) return html``;
-  return html`<h2>What the source takes</h2>
-<table>
-${FIELD_HEAD}
-<tbody>
-${rows}</tbody>
-</table>`;
+  if (rows.length === 0) return [];
+  return ["## What the source takes", table(["Field", "What it is", "Needed"], rows)];
 }
 
-function checksOf(provider: Provider): Html {
+function checksOf(provider: Provider): string[] {
   const { headers, checks, needsPublicUrl } = provider;
-  return html`<h2>What is verified</h2>
-<p>${checks}.${headers.length > 0 ? html` It reads ${headers.map(headerOf)}.` : ""}</p>
-<p>${windowOf(provider)}</p>
-${needsPublicUrl ? ADDRESS_NOTE : ""}
-${handshakesOf(provider)}`;
+  const read = headers.length > 0 ? ` It reads ${headers.map(headerOf).join(", ")}.` : "";
+  return [
+    "## What is verified",
+    `${plain(checks)}.${read}`,
+    plain(windowOf(provider)),
+    needsPublicUrl ? ADDRESS_NOTE : "",
+    ...handshakesOf(provider),
+  ];
 }
 
-const ADDRESS_NOTE = html`<p>The address is part of it: the one entered must be <code>ingest_url</code>, character for character, or stand in
-<code>config.public_url</code>.</p>`;
+const ADDRESS_NOTE = `The address is part of it: the one entered must be \`ingest_url\`, character for character, or stand in
+\`config.public_url\`.`;
 
 /** One of a list; a dotted one says in which setting the header is named. */
-function headerOf(name: string, at: number): Html {
-  const header = name.includes(".")
-    ? html`the header named in <code>${name}</code>`
-    : html`<code>${name}</code>`;
-  return html`${at > 0 ? ", " : ""}${header}`;
+function headerOf(name: string): string {
+  return name.includes(".") ? `the header named in ${code(name)}` : code(name);
 }
 
 /** Where no window is the row's own. */
@@ -124,14 +120,9 @@ function windowOf(provider: Provider): string {
   return `${stated} config.tolerance_seconds narrows it.`;
 }
 
-function handshakesOf({ handshakes }: Provider): Html {
-  if (handshakes.length === 0) return html`<p>There is no handshake.</p>`;
-  return html`<p>Answered at the door, and never an event:</p>
-<ul>
-${handshakes.map(
-  (text) => html`<li>${text}</li>
-`,
-)}</ul>`;
+function handshakesOf({ handshakes }: Provider): string[] {
+  if (handshakes.length === 0) return ["There is no handshake."];
+  return ["Answered at the door, and never an event:", list(handshakes)];
 }
 
 const FORMS = {
@@ -152,31 +143,36 @@ function dataOf({ form, eventType }: Provider): string {
   return `${JSON_TEXT}${/\b0\./.test(eventType) ? LIST_TEXT : ""}${FORMS[form]}`;
 }
 
-function eventOf(provider: Provider): Html {
+function eventOf(provider: Provider): string[] {
   const { eventType, deliveryId, key, typeExample } = provider;
-  return html`<h2>What becomes of it</h2>
-<p>${dataOf(provider)}</p>
-<pre><code class="language-json">{ "type": "${typeExample}", "timestamp": "…", "data": { "…": "…" } }
-</code></pre>
-<table>
-<tbody>
-<tr><th>Type</th><td><code>${key}.</code> and ${eventType === "none" ? html`<code>unknown</code>: it sends none` : eventType}</td></tr>
-<tr><th>Identity</th><td>${deliveryId === "none" ? "None: every request is an event of its own" : deliveryId}</td></tr>
-</tbody>
-</table>
-<p>The same identity again is answered with the first event and <code>"duplicate": true</code>, for 30 days${deliveryId.includes("for 10 minutes") ? "; a hash of the body counts for 10 minutes" : ""}.
+  const type = eventType === "none" ? "`unknown`: it sends none" : plain(eventType);
+  const identity = deliveryId === "none" ? "None: every request is an event of its own" : plain(deliveryId);
+  const hash = deliveryId.includes("for 10 minutes") ? "; a hash of the body counts for 10 minutes" : "";
+  return [
+    "## What becomes of it",
+    plain(dataOf(provider)),
+    `\`\`\`json\n{ "type": "${typeExample}", "timestamp": "…", "data": { "…": "…" } }\n\`\`\``,
+    table(
+      ["Of the event", "What it is"],
+      [
+        ["Type", `${code(`${key}.`)} and ${type}`],
+        ["Identity", identity],
+      ],
+    ),
+    `The same identity again is answered with the first event and \`"duplicate": true\`, for 30 days${hash}.
 A request in which no identity is found is an event of its own.
-An endpoint that names <code>${key}.*</code> in <code>event_types</code> gets all of them.</p>`;
+An endpoint that names ${code(`${key}.*`)} in \`event_types\` gets all of them.`,
+  ];
 }
 
-function refusals(): Html {
-  return html`<h2>When it is refused</h2>
-<p>The answer is an empty 401, whatever the reason. The reasons are counted in <code>counters.rejected</code> of <code>GET /v1/sources/…</code>, over time
-in <code>GET /v1/sources/…/stats</code>, and <code>POST /v1/sources/…/verify-sample</code> says what is wrong with a request that you captured.</p>`;
-}
+const REFUSALS = `## When it is refused
 
-function linked(page: string): Html {
-  return page.startsWith("https://") ? html`<a href="${page}" rel="noreferrer">${page}</a>` : html`${page}`;
+The answer is an empty 401, whatever the reason. The reasons are counted in \`counters.rejected\` of \`GET /v1/sources/…\`, over time
+in \`GET /v1/sources/…/stats\`, and \`POST /v1/sources/…/verify-sample\` says what is wrong with a request that you captured.`;
+
+/** What is no address stands as a text. */
+function linked(page: string): string {
+  return page.startsWith("https://") ? `<${page}>` : plain(page);
 }
 
 const PROOFS = {
@@ -187,8 +183,8 @@ const PROOFS = {
     "There is no code and no signed example of the provider's: the check was computed a second time, independently, from",
 } as const;
 
-function proofOf(proof: VerifiedWith): Html {
-  if ("package" in proof) return html`${PROOFS[proof.kind]}: <code>${proof.package}</code> ${proof.version}.`;
+function proofOf(proof: VerifiedWith): string {
+  if ("package" in proof) return `${PROOFS[proof.kind]}: ${code(proof.package)} ${plain(proof.version)}.`;
   const glue = proof.kind === "vector" ? ": " : " ";
-  return html`${PROOFS[proof.kind]}${glue}${linked(proof.page)}.`;
+  return `${PROOFS[proof.kind]}${glue}${linked(proof.page)}.`;
 }

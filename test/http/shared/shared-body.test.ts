@@ -19,12 +19,20 @@ const routes = [
   ...portalPageRoutes(services as unknown as Parameters<typeof portalPageRoutes>[0]),
 ].filter(({ access, method }) => access === "none" && method === "GET");
 
-const ASSETS = ["swagger-ui-bundle.js", "swagger-ui.css", "pages.css", "start.js", "portal-overview.png"];
+const ASSETS = [
+  "swagger-ui-bundle.js",
+  "swagger-ui.css",
+  "pages.css",
+  "start.js",
+  "search.js",
+  "search.json",
+  "portal-overview.png",
+];
 /** What stands in for the last part of a path. */
 const PARAMETERS: Readonly<Record<string, () => Promise<string[]> | string[]>> = {
   "/docs/assets/:file": () => ASSETS,
-  "/docs/:page": () => [...DOC_PAGES.keys(), "destinations", "providers"],
-  "/docs/providers/:key": () => ["stripe", "github"],
+  "/docs/:page": () => [...DOC_PAGES.keys(), "destinations", "providers", "tour.md"],
+  "/docs/providers/:key": () => ["stripe", "github", "stripe.md"],
   "/portal/assets/:file": async () => (await buildPortal()).files.map(({ name }) => name),
   "/portal/:project_id": () => ["proj_1"],
 };
