@@ -92,6 +92,28 @@ describe("a request", () => {
     expect(() => new Calls({ key: "k", url: "https://a b" })).toThrow("url must be an address");
     expect(() => new Calls({ key: "", url: "https://a.example.com" })).toThrow("key is empty");
   });
+
+  const kept = ["SECRET\n", "SECRET\r\n", "SEC\nRET", "SECRET…", " SECRET", "SECRET\0", "SECRET\udcff"];
+
+  test.each(kept)("is not made by a key as %j, which no error shows", (key) => {
+    const make = () => new Calls({ key, url: "https://a.example.com" });
+    expect(make).toThrow(/^key has a space, a line end or [^]*: give it without$/);
+  });
+
+  test.each(["SECRET\n", "SEC\r\n RET", "SECRET…", "SECRET\0"])(
+    "with a header as %j is not made, and no error shows it",
+    async (value) => {
+      const { calls, asked } = serve(() => json({}));
+      const must = /^The header [\w-]+ must be a text without line ends, and of Latin-1 alone$/;
+      const calling: Call[] = [
+        { ...READ, options: { headers: { "x-mine": value } } },
+        { ...READ, headers: { "sealpost-durability": value } },
+        { ...POST, options: { idempotencyKey: value } },
+      ];
+      for (const call of calling) expect((await failureOf(calls.ask(call))).message).toMatch(must);
+      expect(asked).toEqual([]);
+    },
+  );
 });
 
 describe("an answer", () => {

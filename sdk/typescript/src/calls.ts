@@ -79,6 +79,11 @@ export class Calls {
     if (!isAddress(settings.url))
       throw new TypeError("url must be an address that begins with https:// or http://");
     if (settings.key === "") throw new TypeError("key is empty");
+    // The text of the error shows no key: it may come into a log.
+    if (!/^[!-~]+$/.test(settings.key))
+      throw new TypeError(
+        "key has a space, a line end or another character that no key has: give it without",
+      );
     this.#settings = settings;
     this.#base = settings.url.replace(/\/$/, "");
     this.#json = settings.json ?? JSON;
@@ -114,11 +119,14 @@ export class Calls {
     );
   }
 
+  /** Throws a TypeError where a header cannot be sent. */
   #requestOf({ method, repeats, headers, body, isRaw, isOpen, options = {} }: Call): RequestInit {
-    const sent = new Headers(options.headers);
+    const sent = new Headers();
+    for (const [name, value] of Object.entries(options.headers ?? {})) setHeader(sent, name, value);
     if (isOpen !== true) sent.set("authorization", `Bearer ${this.#settings.key}`);
-    for (const [name, value] of Object.entries(headers ?? {})) if (value !== undefined) sent.set(name, value);
-    if (repeats === "key") sent.set("idempotency-key", options.idempotencyKey ?? crypto.randomUUID());
+    for (const [name, value] of Object.entries(headers ?? {}))
+      if (value !== undefined) setHeader(sent, name, value);
+    if (repeats === "key") setHeader(sent, "idempotency-key", options.idempotencyKey ?? crypto.randomUUID());
     // A redirect would turn a POST into a GET.
     const init: RequestInit = { method, headers: sent, redirect: "manual" };
     if (body === undefined) return init;
@@ -217,6 +225,13 @@ function pathOf({ path, ids }: Call): string {
     if (typeof id !== "string" || /^\.{0,2}$/.test(id)) throw new TypeError(`${name} of ${path} is no id`);
     return encodeURIComponent(id);
   });
+}
+
+/** What a runtime itself says of such a header shows its value, which may be a secret. */
+function setHeader(headers: Headers, name: string, value: string): void {
+  if (!/^[\t -~\x80-\xff]*$/.test(value))
+    throw new TypeError(`The header ${name} must be a text without line ends, and of Latin-1 alone`);
+  headers.set(name, value);
 }
 
 /** With the question mark; empty where nothing is asked. */

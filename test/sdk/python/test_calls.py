@@ -72,6 +72,25 @@ class Request(Case):
         with self.assertRaisesRegex(ValueError, "key is empty"):
             Sealpost(url="https://a.example.com", key="")
 
+    def test_does_not_show_a_key_that_cannot_be_sent(self) -> None:
+        for key in ("sp_live_SECRET\n", "sp_live_SECRET\r\n", "sp_live_\nSECRET", "SECRET…", " SECRET", "SECRET\udcff"):
+            with self.assertRaisesRegex(ValueError, "^key has a space, a line end or") as raised:
+                Sealpost(url="https://a.example.com", key=key)
+            self.assertNotIn("SECRET", str(raised.exception))
+
+    def test_does_not_show_a_header_that_cannot_be_sent(self) -> None:
+        for value in ("SECRET\n", "SECRET\r\n b", "SECRET…", "SECRET\udcff", b"SECRET"):
+            _, calls = self.serve(lambda _: Reply(), headers={"X-Mine": value})
+            with self.assertRaisesRegex(ValueError, "^The header x-mine must be a text") as raised:
+                calls.ask(READ)
+            self.assertNotIn("SECRET", str(raised.exception))
+        _, calls = self.serve(lambda _: Reply(), headers={"x\n": "1"})
+        with self.assertRaisesRegex(ValueError, "is no name of a header"):
+            calls.ask(READ)
+        _, calls = self.serve(lambda _: Reply())
+        with self.assertRaisesRegex(ValueError, "The header idempotency-key must be"):
+            calls.ask(Call("POST", "/v1/events", "key", headers={"idempotency-key": "a\n"}))
+
     def test_goes_another_way_where_one_is_given(self) -> None:
         sent: list[Any] = []
 

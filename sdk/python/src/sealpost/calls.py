@@ -99,6 +99,7 @@ class Calls:
         return List(fetch)
 
     def _request_of(self, call: Call) -> tuple[dict[str, str], bytes | None]:
+        """Raises a ValueError where a header cannot be sent."""
         own = {name: value for name, value in call.headers.items() if value is not None}
         given = {name.lower(): value for name, value in self.headers.items()}
         headers = {"user-agent": "sealpost-sdk-python", **given, **own}
@@ -106,6 +107,7 @@ class Calls:
             headers["authorization"] = f"Bearer {self.key}"
         if call.repeats == "key":
             headers.setdefault("idempotency-key", str(uuid4()))
+        _expect_sendable(headers)
         if call.body is None or isinstance(call.body, bytes):
             return headers, call.body
         if isinstance(call.body, str):
@@ -165,6 +167,9 @@ class Client:
             raise ValueError("url must be an address that begins with https:// or http://")
         if key == "":
             raise ValueError("key is empty")
+        # The text of the error shows no key: it may come into a log.
+        if not re.fullmatch("[!-~]+", key):
+            raise ValueError("key has a space, a line end or another character that no key has: give it without")
         self._calls = Calls(url, key, loads, dumps, send or Connections(), **bounds)
 
     def with_options(self, **bounds: Unpack[Bounds]) -> Self:
@@ -191,6 +196,15 @@ def _path_of(call: Call) -> str:
             raise ValueError(f"{id!r} is no id in {call.path}")
     ids = iter(call.ids)
     return re.sub(r"\{\w+\}", lambda _: quote(next(ids), safe=""), call.path)
+
+
+def _expect_sendable(headers: Mapping[str, str]) -> None:
+    """What Python itself says of such a header shows its value, which may be a secret."""
+    for name, value in headers.items():
+        if not re.fullmatch("[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
+            raise ValueError(f"{name!r} is no name of a header")
+        if not isinstance(value, str) or not re.fullmatch("[\\t -~\x80-\xff]*", value):
+            raise ValueError(f"The header {name} must be a text without line ends, and of Latin-1 alone")
 
 
 def _query_of(query: Mapping[str, object]) -> str:
