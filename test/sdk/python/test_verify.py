@@ -89,6 +89,29 @@ class AVerifier(unittest.TestCase):
             with self.subTest(message), self.assertRaisesRegex(WebhookError, message):
                 webhook.verify({**sign(BODY), **changes}, BODY)
 
+    def test_refuses_what_is_no_text_as_wrongly_signed(self) -> None:
+        """aiohttp gives the byte 0xff of a header as the surrogate U+DCFF."""
+        rows: list[tuple[dict[str, str], str]] = [
+            ({"webhook-id": "msg_1\udcff"}, BODY),
+            ({"webhook-id": "msg_1\ud800"}, BODY),
+            ({"webhook-signature": "v1,\udcff"}, BODY),
+            ({}, BODY + "\udcff"),
+            ({}, BODY + "\ud800"),
+        ]
+        for changes, body in rows:
+            with self.subTest(changes), self.assertRaises(WebhookError) as raised:
+                Webhook(SECRET, now=at).verify({**sign(BODY), **changes}, body)
+            self.assertEqual(raised.exception.reason, "wrong_signature")
+        for name, value in {"webhook-timestamp": f"{AT}\udcff", "webhook-id": "\udcff."}.items():
+            with self.assertRaises(WebhookError) as raised:
+                Webhook(SECRET, now=at).verify({**sign(BODY), name: value}, BODY)
+            self.assertEqual(raised.exception.reason, "no_header")
+
+    def test_takes_no_surrogates_for_the_text_whose_bytes_they_stand_for(self) -> None:
+        body = "ü"
+        with self.assertRaises(WebhookError):
+            Webhook(SECRET, now=at).verify(sign(body), body.encode().decode("ascii", "surrogateescape"))
+
     def test_is_not_made_of_what_is_no_secret(self) -> None:
         for secrets in ([], "whsk_" + base64.b64encode(bytes(64)).decode(), "sp_live_x", [SECRET, "whsec_AA=="]):
             with self.assertRaises(ValueError):

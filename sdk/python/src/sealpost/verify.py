@@ -104,8 +104,8 @@ class Webhook:
         if not isinstance(body, (str, bytes)):
             raise TypeError("Give the raw body: its text or its bytes, not what a parser made of it")
         id, timestamp, signatures = _read_headers(headers)
-        raw = body.encode() if isinstance(body, str) else body
-        self._expect_signed(re.split(r",?\s+", signatures), f"{id}.{timestamp}.".encode() + raw)
+        raw = _utf8(body) if isinstance(body, str) else body
+        self._expect_signed(re.split(r",?\s+", signatures), _utf8(f"{id}.{timestamp}.") + raw)
         self._expect_fresh(int(timestamp))
         sent_at = datetime.fromtimestamp(int(timestamp), timezone.utc)
         return Verified(id, sent_at, raw.decode(errors="replace"))
@@ -188,6 +188,14 @@ def _read_headers(headers: Headers) -> tuple[str, str, str]:
     if not SECONDS.fullmatch(timestamp):
         raise WebhookError("no_header", "Its webhook-timestamp is no number of seconds")
     return id, timestamp, signatures
+
+
+def _utf8(text: str) -> bytes:
+    """
+    Frameworks decode a byte of a header that is no UTF-8 as a surrogate, which UTF-8 has not. It becomes bytes
+    that no other text has, so the signature of a genuine text is wrong for it.
+    """
+    return text.encode(errors="surrogatepass")
 
 
 def _decode_base64(text: str) -> bytes | None:
