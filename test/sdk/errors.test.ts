@@ -7,6 +7,7 @@ import {
   InvalidRequestError,
   NotFoundError,
   RateLimitError,
+  type RequestFault,
   SealpostError,
 } from "../../sdk/typescript/src/errors.ts";
 
@@ -61,6 +62,26 @@ test.each([
 ])("what is no problem of Sealpost's, as %j, is told as it is", (text, headers: object, detail) => {
   const error = read(502, text, headers as Record<string, string>);
   expect([error.code, error.detail, error.errors, error.requestId]).toEqual(["unknown", detail, [], null]);
+});
+
+const fault = { pointer: "/a", detail: "b" };
+
+test.each<[unknown, RequestFault[]]>([
+  [null, []],
+  ["bad", []],
+  [{ a: 1 }, []],
+  [["bad", null, 7, [], {}, { pointer: 1, detail: "x" }], []],
+  [[{ pointer: "/a" }, { detail: "b" }], []],
+  [[null, fault, "bad"], [fault]],
+])("of errors as %j, which a proxy may write, only faults are kept", (errors, expected) => {
+  const error = read(502, JSON.stringify({ code: "c", detail: "d", request_id: [1], errors }));
+  expect([error.errors, error.requestId]).toEqual([expected, null]);
+  expect(error.message).toBe(expected.length === 0 ? "502 c: d" : "502 c: d; /a: b");
+});
+
+test("a body that is nested without end is told as it is", () => {
+  const error = read(502, "[".repeat(1_000_000));
+  expect([error.code, error.detail]).toEqual(["unknown", "[".repeat(200)]);
 });
 
 test("retry-after is read as seconds and as a date, and nothing else", () => {

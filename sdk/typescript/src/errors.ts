@@ -94,13 +94,13 @@ export function errorOf({ status, headers }: Response, text: string): ApiError {
     status,
     code: problem.code ?? "unknown",
     detail,
-    errors: Array.isArray(problem.errors) ? problem.errors : [],
-    requestId: headers.get("x-request-id") ?? problem.request_id ?? null,
+    errors: readFaults(problem.errors),
+    requestId: headers.get("x-request-id") ?? textOrNull(problem.request_id),
     retryAfter: readRetryAfter(headers.get("retry-after")),
   });
 }
 
-type Problem = { code?: string; detail?: string; request_id?: string; errors?: RequestFault[] };
+type Problem = { code?: string; detail?: string; request_id?: unknown; errors?: unknown };
 
 /** Empty where the text is no problem of Sealpost's: a proxy in front of it may have answered. */
 function readProblem(text: string): Problem {
@@ -110,6 +110,19 @@ function readProblem(text: string): Problem {
   } catch {
     return {};
   }
+}
+
+/** Without entries of another shape than ours. */
+function readFaults(errors: unknown): RequestFault[] {
+  return Array.isArray(errors) ? errors.filter(isFault) : [];
+}
+
+function isFault(entry: Partial<RequestFault> | null): entry is RequestFault {
+  return typeof entry?.pointer === "string" && typeof entry.detail === "string";
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
 }
 
 function withoutProblem(status: number, headers: Headers, text: string): string {

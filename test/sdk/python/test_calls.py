@@ -126,6 +126,17 @@ class AnAnswer(Case):
         expected = f"GET {server.url}/v1/events/evt_1: the answer is no JSON: "
         self.assertTrue(str(raised.exception).startswith(expected))
 
+    def test_that_is_nested_without_end_is_an_error_of_the_connection(self) -> None:
+        deep = Reply(text="[" * 100_000, headers={"content-type": "application/json"})
+        _, calls = self.serve(lambda _: deep, retries=0)
+        with self.assertRaisesRegex(ConnectionError, "the answer is no JSON: "):
+            calls.ask(READ)
+
+    def test_of_a_proxy_in_the_shape_of_a_problem_is_asked_for_again(self) -> None:
+        odd = {"code": "bad_gateway", "detail": "No.", "errors": ["bad"]}
+        server, calls = self.serve(lambda nth: Reply(502, odd) if nth == 1 else Reply(value=nth))
+        self.assertEqual((calls.ask(READ), len(server.asked)), (2, 2))
+
     def test_that_leads_elsewhere_is_not_followed(self) -> None:
         server, calls = self.serve(lambda _: Reply(301, text="", headers={"location": "/other"}))
         with self.assertRaisesRegex(ApiError, "It leads to /other: give that address as url"):

@@ -65,6 +65,31 @@ class AnError(unittest.TestCase):
             error = read(502, text, headers)
             self.assertEqual((error.code, error.detail, error.errors, error.request_id), ("unknown", detail, [], None))
 
+    def test_leaves_out_what_a_proxy_may_write_in_place_of_faults_and_the_request_id(self) -> None:
+        fault = {"pointer": "/a", "detail": "b"}
+        odd: list[object] = [None, "bad", {"a": 1}, 7, ["bad", None, 7, [], {}, {"pointer": 1, "detail": "x"}]]
+        for errors in (*odd, [{"pointer": "/a"}], [{"detail": "b"}]):
+            error = read(502, json.dumps({"code": "c", "detail": "d", "request_id": [1], "errors": errors}))
+            self.assertEqual((str(error), error.errors, error.request_id), ("502 c: d", [], None))
+        error = read(422, json.dumps({"code": "c", "detail": "d", "errors": [None, fault, "bad"]}))
+        self.assertEqual((str(error), error.errors), ("422 c: d; /a: b", [fault]))
+
+    def test_is_told_also_where_the_body_is_nested_without_end(self) -> None:
+        for text in ("[" * 100_000, '{"a":' * 100_000):
+            error = read(502, text)
+            self.assertEqual((error.code, error.detail), ("unknown", text[:200]))
+
+    def test_has_no_retry_after_where_that_is_beyond_time(self) -> None:
+        for text in (
+            "Mon, 01 Jan 2024 00:00:00 +99999999",
+            f"Mon, 01 Jan 2024 00:00:00 +{'9' * 30}",
+            f"Mon, 01 Jan {'9' * 5000} 00:00:00 GMT",
+            "Mon, 99 Jan 2024 00:00:00 GMT",
+            "",
+            " ",
+        ):
+            self.assertIsNone(read(503, "", {"retry-after": text}).retry_after)
+
     def test_reads_retry_after_as_seconds_and_as_a_date_and_nothing_else(self) -> None:
         in_a_minute = format_datetime(datetime.now(timezone.utc) + timedelta(minutes=1), usegmt=True)
         given = ("120", "Thu, 01 Jan 1970 00:00:00 GMT", "Thu, 01 Jan 1970 00:00:00 -0000", "soon", "-1", "1" * 12)

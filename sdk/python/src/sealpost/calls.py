@@ -129,7 +129,7 @@ class Calls:
             return text or None
         try:
             return self.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ConnectionError(f"{method} {url}: the answer is no JSON: {error}") from error
 
 

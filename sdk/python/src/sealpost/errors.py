@@ -86,8 +86,8 @@ def error_of(answer: Answer) -> ApiError:
         answer.status,
         problem.get("code", "unknown"),
         problem.get("detail") or _without_problem(answer),
-        problem.get("errors", []),
-        answer.headers.get("x-request-id") or problem.get("request_id"),
+        _read_faults(problem.get("errors")),
+        answer.headers.get("x-request-id") or _text_or_none(problem.get("request_id")),
         _read_retry_after(answer.headers.get("retry-after")),
     )
 
@@ -96,10 +96,26 @@ def _read_problem(body: bytes) -> dict[str, Any]:
     """Empty where the body is no problem of Sealpost's: a proxy in front of it may have answered."""
     try:
         read = json.loads(body)
-    except ValueError:
+    # A body may be nested deeper than Python goes.
+    except (ValueError, RecursionError):
         return {}
     is_problem = isinstance(read, dict) and all(isinstance(read.get(name), str) for name in ("code", "detail"))
     return read if is_problem else {}
+
+
+def _read_faults(errors: object) -> list[Fault]:
+    """Without entries of another shape than ours."""
+    entries = [entry for entry in errors if isinstance(entry, dict)] if isinstance(errors, list) else []
+    pairs = [(entry.get("pointer"), entry.get("detail")) for entry in entries]
+    return [
+        {"pointer": pointer, "detail": detail}
+        for pointer, detail in pairs
+        if isinstance(pointer, str) and isinstance(detail, str)
+    ]
+
+
+def _text_or_none(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _without_problem(answer: Answer) -> str:
@@ -118,8 +134,9 @@ def _read_retry_after(text: str | None) -> int | None:
         return int(text)
     try:
         at = parsedate_to_datetime(text)
-    except ValueError:
+        # Without a zone it is GMT.
+        wait = (at if at.tzinfo else at.replace(tzinfo=timezone.utc)) - datetime.now(timezone.utc)
+    # A zone may be longer than any time that Python has.
+    except (ValueError, OverflowError):
         return None
-    # Without a zone it is GMT.
-    wait = (at if at.tzinfo else at.replace(tzinfo=timezone.utc)) - datetime.now(timezone.utc)
     return max(0, ceil(wait.total_seconds()))
