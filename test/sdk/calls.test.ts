@@ -93,6 +93,16 @@ describe("a request", () => {
     expect(() => new Calls({ key: "", url: "https://a.example.com" })).toThrow("key is empty");
   });
 
+  test("has the key of the call, and none of its headers", async () => {
+    const { calls, asked } = serve(() => json({}));
+    const headers = { "Idempotency-Key": "fixed" };
+    await calls.ask({ ...POST, options: { headers, idempotencyKey: "own" } });
+    await calls.ask({ ...POST, options: { headers } });
+    const [first, second] = asked.map((one) => one.headers.get("idempotency-key"));
+    expect(first).toBe("own");
+    expect(second).toHaveLength(36);
+  });
+
   const kept = ["SECRET\n", "SECRET\r\n", "SEC\nRET", "SECRET…", " SECRET", "SECRET\0", "SECRET\udcff"];
 
   test.each(kept)("is not made by a key as %j, which no error shows", (key) => {

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { ConnectionError } from "../../sdk/typescript/src/errors.ts";
 import { List } from "../../sdk/typescript/src/list.ts";
 
 /** Three pages, the second of which is empty; and the cursors that were asked for. */
@@ -38,3 +39,22 @@ test("gives page by page, and the first alone", async () => {
   expect(pages.map(({ data }) => data.length)).toEqual([2, 0, 1]);
   expect(asked).toEqual([undefined, undefined, "b", "c"]);
 });
+
+test.each<[string[]]>([[["a"]], [["a", "b"]]])(
+  "ends in an error where a cursor comes twice, as of %j",
+  async (cycle) => {
+    let asked = 0;
+    const list = new List<number>(async () => ({
+      data: [asked],
+      next_cursor: cycle[asked++ % cycle.length] ?? null,
+    }));
+    const got: number[] = [];
+    const reading = (async () => {
+      for await (const entry of list) if (got.push(entry) > 10) break;
+    })();
+    const error = await reading.catch(Object);
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error.message).toBe("the list has no end: its cursor a came twice");
+    expect(got.length).toBe(cycle.length + 1);
+  },
+);

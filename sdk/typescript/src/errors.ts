@@ -10,8 +10,8 @@ export interface RequestFault {
 export abstract class SealpostError extends Error {}
 
 /**
- * No whole answer came: the connection failed or was cut, the time for an attempt was over, or what should be
- * JSON is none. `cause` is why.
+ * No whole answer came: the connection failed or was cut, the time for an attempt was over, what should be
+ * JSON is none, or a list has no end. `cause` is why.
  */
 export class ConnectionError extends SealpostError {
   override readonly name: string = "ConnectionError";

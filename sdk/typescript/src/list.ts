@@ -1,4 +1,5 @@
 /** What the API gives page by page. */
+import { ConnectionError } from "./errors.ts";
 
 /** One page. `next_cursor` leads to the next one, and is null at the end. */
 export interface PageOf<Item> {
@@ -23,14 +24,18 @@ export class List<Item, Page extends PageOf<Item> = PageOf<Item>> implements Asy
     return this.#fetch(undefined);
   }
 
-  /** One page after the other. */
+  /** One page after the other. A cursor that leads back is a ConnectionError: it would go on without end. */
   async *pages(): AsyncGenerator<Page, void, undefined> {
+    const seen = new Set<string>();
     let cursor: string | undefined;
-    do {
+    while (true) {
       const page = await this.#fetch(cursor);
       yield page;
       cursor = page.next_cursor ?? undefined;
-    } while (cursor !== undefined);
+      if (cursor === undefined) return;
+      if (seen.has(cursor)) throw new ConnectionError(`the list has no end: its cursor ${cursor} came twice`);
+      seen.add(cursor);
+    }
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {

@@ -272,6 +272,13 @@ class AClient(Case):
             self.assertEqual(len(server.asked), expected)
         self.assertEqual([asked.headers["x-mine"] for asked in server.asked], ["1", None, None])
 
+    def test_has_no_key_that_all_its_calls_would_share(self) -> None:
+        headers = {"Idempotency-Key": "fixed"}
+        with self.assertRaisesRegex(ValueError, "as idempotency_key of the call"):
+            Sealpost(url="https://a.example.com", key="k", headers=headers)
+        with self.assertRaisesRegex(ValueError, "as idempotency_key of the call"):
+            Sealpost(url="https://a.example.com", key="k").with_options(headers=headers)
+
     def test_is_given_bounds_by_their_names_alone(self) -> None:
         with self.assertRaises(TypeError):
             Sealpost(url="https://a.example.com", key="k", retry=1)  # type: ignore[call-arg]

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import unittest
+from itertools import cycle, islice
 from typing import Any
 
-from sealpost import List
+from sealpost import ConnectionError, List
 
 
 class AList(unittest.TestCase):
@@ -37,3 +38,12 @@ class AList(unittest.TestCase):
         self.assertEqual(self.list.page(), {"data": [1, 2], "next_cursor": "b"})
         self.assertEqual([len(page["data"]) for page in self.list.pages()], [2, 0, 1])
         self.assertEqual(self.asked, [None, None, "b", "c"])
+
+    def test_ends_in_an_error_where_a_cursor_comes_twice(self) -> None:
+        for cursors in ("a", "ab"):
+            following = cycle(cursors)
+            endless: List[int, Any] = List(lambda _: {"data": [1], "next_cursor": next(following)})
+            got: list[int] = []
+            with self.assertRaisesRegex(ConnectionError, "^the list has no end: its cursor a came twice$"):
+                got.extend(islice(endless, 10))
+            self.assertEqual(len(got), len(cursors) + 1)

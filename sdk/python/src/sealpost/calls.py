@@ -28,7 +28,7 @@ class Bounds(TypedDict, total=False):
     timeout: float
     "How many seconds an attempt waits for its connection, and for more of the answer. Default: 45."
     headers: Mapping[str, str]
-    "Sent beside those of the client."
+    "Sent beside those of the client, with every call. Not `Idempotency-Key`, which each call has its own of."
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,11 @@ class Calls:
     retry_for: float = 90
     timeout: float = 45
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        # Of two calls under one key the second is not made, and gets the answer of the first.
+        if any(name.lower() == "idempotency-key" for name in self.headers):
+            raise ValueError("headers go with every call: give each its own key, as idempotency_key of the call")
 
     def ask(self, call: Call) -> Any:
         """The answer's JSON as a value, another answer's text, or None where it has no body."""

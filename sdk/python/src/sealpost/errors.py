@@ -28,8 +28,8 @@ class SealpostError(Exception):
 
 class ConnectionError(SealpostError, builtins.ConnectionError):
     """
-    No whole answer came: the connection failed or was cut, the time was over, or what should be JSON is none.
-    `__cause__` is why. Python's own ConnectionError catches it too.
+    No whole answer came: the connection failed or was cut, the time was over, what should be JSON is none, or a
+    list has no end. `__cause__` is why. Python's own ConnectionError catches it too.
     """
 
 

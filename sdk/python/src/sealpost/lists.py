@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
+from .errors import ConnectionError
+
 Entry = TypeVar("Entry")
 Page = TypeVar("Page")
 
@@ -23,7 +25,8 @@ class List(Generic[Entry, Page]):
         return page
 
     def pages(self) -> Iterator[Page]:
-        """One page after the other."""
+        """One page after the other. A cursor that leads back is a ConnectionError: it would go on without end."""
+        seen: set[str | None] = set()
         cursor = None
         while True:
             page = self._fetch(cursor)
@@ -31,6 +34,9 @@ class List(Generic[Entry, Page]):
             cursor = page["next_cursor"]
             if cursor is None:
                 return
+            if cursor in seen:
+                raise ConnectionError(f"the list has no end: its cursor {cursor} came twice")
+            seen.add(cursor)
 
     def __iter__(self) -> Iterator[Entry]:
         page: Any
