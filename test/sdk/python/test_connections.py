@@ -9,14 +9,14 @@ from threading import Event, Thread
 from time import monotonic
 from unittest.mock import patch
 
-from sealpost.connections import Answer, Connections
+from sealpost.connections import Answer, ConnectionPerThread
 from serving import Reply, Server
 
 
 class AConnection(unittest.TestCase):
     def setUp(self) -> None:
         self.server = Server(self, lambda nth: None if nth == 4 else Reply(value=nth))
-        self.send = Connections()
+        self.send = ConnectionPerThread()
         self.addCleanup(self.send.close)
 
     def ask(self) -> Answer:
@@ -92,7 +92,7 @@ class AConnection(unittest.TestCase):
             self.assertEqual(int(last), int(expected) + 2)
 
     def test_closes_itself_where_nobody_needs_it_any_more(self) -> None:
-        send = Connections()
+        send = ConnectionPerThread()
         send("GET", self.server.url + "/", {}, None, 5)
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")

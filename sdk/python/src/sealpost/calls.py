@@ -12,7 +12,7 @@ from typing import Any, Self, TypedDict, Unpack
 from urllib.parse import quote, urlencode, urlsplit
 from uuid import uuid4
 
-from .connections import Connections, Send
+from .connections import ConnectionPerThread, Send
 from .errors import ConnectionError, NotFoundError, RateLimitError, SealpostError, error_of
 from .lists import List
 from .retries import Repeats, may_repeat, wait_seconds
@@ -175,7 +175,7 @@ class Client:
         # The text of the error shows no key: it may come into a log.
         if not re.fullmatch("[!-~]+", key):
             raise ValueError("key has a space, a line end or another character that no key has: give it without")
-        self._calls = Calls(url, key, loads, dumps, send or Connections(), **bounds)
+        self._calls = Calls(url, key, loads, dumps, send or ConnectionPerThread(), **bounds)
 
     def with_options(self, **bounds: Unpack[Bounds]) -> Self:
         """The same client under other bounds."""

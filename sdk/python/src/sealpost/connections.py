@@ -36,18 +36,18 @@ class Send(Protocol):
     ) -> Answer: ...
 
 
-class Plain(HTTPConnection):
+class PlainConnection(HTTPConnection):
     def __del__(self) -> None:
         # Python warns of a socket that nobody closed.
         self.close()
 
 
-class Secure(Plain, HTTPSConnection):
+class SecureConnection(PlainConnection, HTTPSConnection):
     pass
 
 
-class Connections(local):
-    """Keeps a connection, one for each thread."""
+class ConnectionPerThread(local):
+    """Keeps one connection for each thread that calls it."""
 
     def __init__(self) -> None:
         self._kept: HTTPConnection | None = None
@@ -84,7 +84,7 @@ class Connections(local):
         if self._key != key or monotonic() - self._used_at > IDLE_SECONDS_MAX:
             self.close()
         if self._kept is None:
-            self._kept = (Secure if scheme == "https" else Plain)(host, timeout=timeout)
+            self._kept = (SecureConnection if scheme == "https" else PlainConnection)(host, timeout=timeout)
             self._key = key
         self._kept.timeout = timeout
         if self._kept.sock is not None:
