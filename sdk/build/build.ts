@@ -16,22 +16,25 @@ import { writeTypes } from "./python-types.ts";
 import { writeIndex } from "./typescript.ts";
 
 const repository = join(import.meta.dir, "../..");
+const made = {
+  typescript: join(repository, "dist/sdk"),
+  python: join(repository, "dist/sdk-python"),
+};
 
-/** An empty folder with the sources that are written by hand. */
-function begin(language: string, folder: string): { home: string; source: string } {
+/** A folder with the sources that are written by hand. */
+function begin(language: keyof typeof made): { folder: string; home: string; source: string } {
   const home = join(repository, "sdk", language);
-  rmSync(folder, { recursive: true, force: true });
+  const folder = made[language];
   mkdirSync(folder, { recursive: true });
   cpSync(join(home, "src"), join(folder, "src"), { recursive: true });
   cpSync(join(home, "README.md"), join(folder, "README.md"));
   cpSync(join(repository, "LICENSE"), join(folder, "LICENSE"));
-  return { home, source: join(folder, "src") };
+  return { folder, home, source: join(folder, "src") };
 }
 
 /** The folder of the package. */
 async function makeTypescript(document: Document): Promise<string> {
-  const folder = join(repository, "dist/sdk");
-  const { home, source } = begin("typescript", folder);
+  const { folder, home, source } = begin("typescript");
   /** A program of the package's own `devDependencies`. */
   const runTool = (path: string, ...args: string[]) =>
     runCommand(["node", join(home, "node_modules", path), ...args], {}, folder);
@@ -61,8 +64,7 @@ async function makeTypescript(document: Document): Promise<string> {
 
 /** The wheel. */
 async function makePython(document: Document): Promise<string> {
-  const folder = join(repository, "dist/sdk-python");
-  const { home, source } = begin("python", folder);
+  const { folder, home, source } = begin("python");
   await Bun.write(join(source, "sealpost/methods.py"), writeMethods(document));
   await Bun.write(join(source, "sealpost/types.py"), writeTypes(document));
   const project = await Bun.file(join(home, "pyproject.toml")).text();
@@ -75,9 +77,11 @@ async function makePython(document: Document): Promise<string> {
   return join(folder, wheel);
 }
 
-const made = (await openApi()) as unknown as Document;
-console.log(await makeTypescript(made));
+// What an earlier build has made is no package of this one, also where python3 is missing now.
+for (const folder of Object.values(made)) rmSync(folder, { recursive: true, force: true });
+const api = (await openApi()) as unknown as Document;
+console.log(await makeTypescript(api));
 if (Bun.which("python3") === null)
   console.error(`The package for Python is not made, as python3 is not installed: ${PYTHON_HINT}`);
-else console.log(await makePython(made));
+else console.log(await makePython(api));
 process.exit(0);

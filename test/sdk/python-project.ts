@@ -1,9 +1,10 @@
 /** A project that has installed the wheel in a fresh environment, as anybody else's has. */
-import { cpSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { runCommand } from "../kit/real-server.ts";
 
-const made = join(import.meta.dir, "../../dist/sdk-python");
+const repository = join(import.meta.dir, "../..");
+const made = join(repository, "dist/sdk-python");
 const MYPY = "mypy==2.4.1";
 
 export class PythonProject {
@@ -54,4 +55,16 @@ export class PythonProject {
   run(command: string[], env: Record<string, string> = {}): Promise<string> {
     return runCommand(command, env, this.folder);
   }
+}
+
+/**
+ * The wheels that are there after a build where python3 is missing, which follows one where it was there.
+ * `programs`: a folder that is not there yet, for the programs that the build finds.
+ */
+export async function wheelsWithoutPython(programs: string): Promise<string[]> {
+  await Bun.write(join(made, "sealpost_sdk-0.0.1-py3-none-any.whl"), "of an earlier build");
+  mkdirSync(programs, { recursive: true });
+  await runCommand(["bash", "-ec", 'ln -s "$(command -v node)" "$0"', programs]);
+  await runCommand([process.execPath, "sdk/build/build.ts"], { PATH: programs }, repository);
+  return existsSync(made) ? Array.from(new Bun.Glob("*.whl").scanSync(made)) : [];
 }

@@ -25,7 +25,7 @@ import { forge, type Sample, takeDelivery } from "../readme/delivery.ts";
 import { findDifference } from "../readme/expected.ts";
 import { FOUND, FOUND_IN_PYTHON, JOURNEY } from "../sdk/journey.ts";
 import { Project } from "../sdk/project.ts";
-import { PythonProject } from "../sdk/python-project.ts";
+import { PythonProject, wheelsWithoutPython } from "../sdk/python-project.ts";
 import { PRIVATE_KEYS, VECTORS } from "../sdk/vectors.ts";
 import { startWorker, WORKERD } from "../sdk/workerd.ts";
 
@@ -438,3 +438,11 @@ print(json.dumps([verdict_of(vector) for vector in json.load(open("vectors.json"
     RUN_MS,
   );
 });
+
+test(
+  "a build where python3 is missing leaves no wheel of an earlier one",
+  async () => {
+    expect(await wheelsWithoutPython(join(home, "programs"))).toEqual([]);
+  },
+  RUN_MS,
+);
