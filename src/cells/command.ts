@@ -1,6 +1,14 @@
 import { readConfig } from "../config.ts";
 import { createLogger, writeOrLose } from "../platform/log.ts";
-import { type Call, EXIT, printable, runCommandLine, tableOf, UsageError } from "../platform/command-line.ts";
+import {
+  type Call,
+  EXIT,
+  printable,
+  printableJson,
+  runCommandLine,
+  tableOf,
+  UsageError,
+} from "../platform/command-line.ts";
 import { SettingsError } from "../platform/start-error.ts";
 import { envoyConfig } from "./envoy.ts";
 import { DatabaseError } from "../store/database.ts";
@@ -154,5 +162,5 @@ function sumOf(rows: readonly { deliveries: number; overage: number }[]) {
 }
 
 function printLines(rows: readonly object[]): void {
-  for (const row of rows) console.log(JSON.stringify(row));
+  for (const row of rows) console.log(printableJson(row));
 }

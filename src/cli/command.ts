@@ -1,6 +1,6 @@
 import { Argument, Command, CommanderError } from "commander";
 import { CLIENT_SETTINGS, type Described, readConfig, SETTINGS } from "../config.ts";
-import { type Call, EXIT } from "../platform/command-line.ts";
+import { type Call, EXIT, printableJson } from "../platform/command-line.ts";
 import { VERSION } from "../transport/user-agent.ts";
 import { Calls } from "./calls.ts";
 import { addClientCommands } from "./client-commands.ts";
@@ -92,7 +92,7 @@ function describeSetting({ name, about, defaultText, example }: Described): stri
 function checkConfig({ options }: Call<{ json?: boolean }>): number {
   const read = readConfig(process.env);
   const problems = read.ok ? [] : read.problems;
-  if (options.json === true) console.log(JSON.stringify({ problems }));
+  if (options.json === true) console.log(printableJson({ problems }));
   else if (read.ok) console.log("The settings are right.");
   else console.error(problems.join("\n"));
   return read.ok ? EXIT.good : EXIT.wrongUsage;

@@ -1,4 +1,4 @@
-import { type Call, EXIT, runCommandLine } from "../platform/command-line.ts";
+import { type Call, EXIT, printableJson, runCommandLine } from "../platform/command-line.ts";
 import { Api } from "./api.ts";
 import { findInstallation } from "./installation.ts";
 
@@ -24,7 +24,7 @@ export function runCreateKey({ words, options, usage }: Call<CreateKeyOptions>):
         : `/v1/operator/projects/${encodeURIComponent(project)}/api-keys`;
     const body = JSON.stringify({ name: words[0], scopes, expires_at: expiresAt });
     const created = await api.ask<{ key: string }>(path, { method: "POST", body });
-    if (options.json === true) console.log(JSON.stringify(created));
+    if (options.json === true) console.log(printableJson(created));
     else console.log(created.key);
     return EXIT.good;
   };

@@ -1,5 +1,5 @@
 import { parseObject } from "../core/json/value.ts";
-import { coloured, printable } from "../platform/command-line.ts";
+import { coloured, printable, printableJson } from "../platform/command-line.ts";
 import type { Forwarded } from "./forward.ts";
 import { printLine, timeOfDay } from "./terminal.ts";
 import type { PolledMessage } from "./poll-loop.ts";
@@ -33,9 +33,7 @@ export class ListenScreen {
 
   show(message: PolledMessage, forwarded: Forwarded, isAgain: boolean): void {
     this.#last = { message, forwarded };
-    const line = this.#isJson
-      ? JSON.stringify(this.#rowOf(this.#last, isAgain))
-      : lineOf(this.#last, isAgain);
+    const line = this.#isJson ? printableJson(this.#rowOf(this.#last, isAgain)) : lineOf(this.#last, isAgain);
     printLine(line);
     if (this.#withBodies && !this.#isJson) this.showLast();
   }

@@ -1,4 +1,11 @@
-import { type Call, EXIT, runCommandLine, tableOf, UsageError } from "../platform/command-line.ts";
+import {
+  type Call,
+  EXIT,
+  printableJson,
+  runCommandLine,
+  tableOf,
+  UsageError,
+} from "../platform/command-line.ts";
 import { Api, Refused } from "./api.ts";
 import { LOCAL_URL, readUrl } from "./installation.ts";
 import { DEFAULT_PROFILE, type Installation, keepProfile, readProfiles } from "./profiles.ts";
@@ -39,7 +46,7 @@ async function login({ url: given, profile = DEFAULT_PROFILE, json }: LoginOptio
   const installation = { url, key };
   const project = await projectOf(installation);
   keepProfile(process.env, profile, installation);
-  if (json === true) console.log(JSON.stringify({ profile, url, project }));
+  if (json === true) console.log(printableJson({ profile, url, project }));
   else console.log(`${profile}: ${project === null ? "a key that publishes" : project} at ${url}`);
   return EXIT.good;
 }
@@ -60,7 +67,7 @@ async function list({ json }: LoginOptions): Promise<number> {
     // As the portal shows a key: enough to tell it from another one.
     return { profile, url, key: `${key.slice(0, 12)}…` };
   });
-  if (json === true) for (const row of rows) console.log(JSON.stringify(row));
+  if (json === true) for (const row of rows) console.log(printableJson(row));
   else
     console.log(
       tableOf(

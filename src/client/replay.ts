@@ -1,4 +1,4 @@
-import { type Call, EXIT, runCommandLine, UsageError } from "../platform/command-line.ts";
+import { type Call, EXIT, printableJson, runCommandLine, UsageError } from "../platform/command-line.ts";
 import { Api } from "./api.ts";
 import { listOf } from "./input.ts";
 import { findInstallation } from "./installation.ts";
@@ -88,7 +88,7 @@ async function replayOne(api: Api, id: string, options: ReplayOptions): Promise<
 }
 
 function tell(delivery: DeliveryAnswer, isJson: boolean): void {
-  console.log(isJson ? JSON.stringify(delivery) : `${delivery.id}  is sent again to ${delivery.endpoint_id}`);
+  console.log(isJson ? printableJson(delivery) : `${delivery.id}  is sent again to ${delivery.endpoint_id}`);
 }
 
 interface Progress {
@@ -104,13 +104,13 @@ async function replayMany(api: Api, options: ReplayOptions): Promise<number> {
   if (options.newMessageId === true) throw new UsageError("--new-message-id is for ids of events");
   const begun = await api.ask<Progress>("/v1/replays", { method: "POST", body: bodyOf(options) });
   if (options.dryRun === true) {
-    console.log(options.json === true ? JSON.stringify(begun) : `${begun.matched} would be sent again`);
+    console.log(options.json === true ? printableJson(begun) : `${begun.matched} would be sent again`);
     return EXIT.good;
   }
   console.error(`${begun.id} sends ${begun.matched} again. It goes on where this command is ended.`);
   const now = await untilEnded(api, begun);
   const line = `${now.id}  ${now.status}  ${now.replayed} of ${now.matched}`;
-  console.log(options.json === true ? JSON.stringify(now) : line);
+  console.log(options.json === true ? printableJson(now) : line);
   return now.status === "completed" ? EXIT.good : EXIT.failed;
 }
 

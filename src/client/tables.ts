@@ -4,6 +4,7 @@ import {
   coloured,
   EXIT,
   printable,
+  printableJson,
   runCommandLine,
   tableOf,
   UsageError,
@@ -126,7 +127,7 @@ export function runTable(name: TableName, { options, usage }: Call<TableOptions>
       query: queryOf(table, options),
       count,
     });
-    if (options.json === true) for (const row of rows) console.log(JSON.stringify(row));
+    if (options.json === true) for (const row of rows) console.log(printableJson(row));
     else printTable(table, rows);
     // Beside the list, so that whoever reads the list gets it alone.
     if (hasMore) console.error(`There are more than ${count}: --limit says how many are shown`);

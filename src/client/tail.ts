@@ -1,5 +1,5 @@
 import { isObject } from "../core/json/value.ts";
-import { type Call, coloured, EXIT, printable, tellErrors } from "../platform/command-line.ts";
+import { type Call, coloured, EXIT, printable, printableJson, tellErrors } from "../platform/command-line.ts";
 import { type Page, pagesOf } from "../platform/pages.ts";
 import { Api } from "./api.ts";
 import { findInstallation } from "./installation.ts";
@@ -118,7 +118,7 @@ export function runTail({ words, options, usage }: Call<TailOptions>): Promise<n
 }
 
 function show({ text, json }: Happening, isJson: boolean): void {
-  printLine(isJson ? JSON.stringify(json) : [timeOfDay(), ...text].join("  "));
+  printLine(isJson ? printableJson(json) : [timeOfDay(), ...text].join("  "));
 }
 
 /** One stream: the rows of a list as they were at the last look. */

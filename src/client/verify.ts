@@ -1,5 +1,12 @@
 import { parseRfc3339 } from "../core/rfc3339.ts";
-import { type Call, coloured, EXIT, runCommandLine, UsageError } from "../platform/command-line.ts";
+import {
+  type Call,
+  coloured,
+  EXIT,
+  printableJson,
+  runCommandLine,
+  UsageError,
+} from "../platform/command-line.ts";
 import { type Captured, readHeaders, readRequest } from "./captured.ts";
 import { readInput, STDIN } from "./input.ts";
 import { judge, type Judgement } from "./verdict.ts";
@@ -24,7 +31,7 @@ export function runVerify({ words, options, usage }: Call<VerifyRequestOptions>)
       toleranceSeconds: readTolerance(options.tolerance),
     };
     const judgement = judge(await readCaptured(words, options), terms);
-    console.log(options.json === true ? JSON.stringify(judgement) : describe(judgement));
+    console.log(options.json === true ? printableJson(judgement) : describe(judgement));
     if (judgement.verdict === "valid") return EXIT.good;
     return judgement.verdict === "malformed_secret" ? EXIT.wrongUsage : EXIT.failed;
   };

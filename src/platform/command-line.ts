@@ -47,10 +47,10 @@ export async function tellErrors(
   try {
     return await work();
   } catch (error) {
-    if (error instanceof UsageError) console.error(`${error.message}\n${usage}`);
+    if (error instanceof UsageError) console.error(`${printableLines(error.message)}\n${usage}`);
     else if (error instanceof SettingsError) console.error(error.problems.join("\n"));
     else if ([CommandError, StartError, ...expected].some((one) => error instanceof one))
-      console.error(messageOf(error));
+      console.error(printableLines(messageOf(error)));
     else throw error;
     const isWrong = error instanceof UsageError || error instanceof SettingsError;
     return isWrong ? EXIT.wrongUsage : EXIT.failed;
@@ -73,6 +73,22 @@ export function tableOf(
 /** Others choose names and bodies: nothing of them may steer a terminal. */
 export function printable(text: string): string {
   return text.replaceAll(/\p{C}/gu, "?");
+}
+
+/** The same of a text of several lines. */
+export function printableLines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
+}
+
+/** A value as one line of JSON that steers no terminal either, and means the same. */
+export function printableJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(/\p{C}/gu, escaped);
+}
+
+/** Each half of a surrogate pair by itself, as JSON has it. */
+function escaped(text: string): string {
+  const units = Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
 
 const COLOURS = { green: 32, red: 31, yellow: 33 } as const;
