@@ -24,3 +24,10 @@ test("whoever leaves asks for no more", async () => {
   for await (const { data } of pagesOf("/v1/things", () => ({}), read)) if (data[0] === 2) break;
   expect(asked).toBe(2);
 });
+
+test.each([1, 3])("a list whose pages come again after %d has no end: that is told", async (count) => {
+  let asked = 0;
+  const read = async () => ({ data: [++asked], next_cursor: `at ${asked % count}` });
+  await expect(Array.fromAsync(pagesOf("/v1/things", () => ({}), read))).rejects.toThrow("has no end");
+  expect(asked).toBe(count + 1);
+});
