@@ -40,21 +40,31 @@ export interface Ask {
   signal?: AbortSignal;
 }
 
+/** How answers are read. */
+export interface Reading {
+  /** What an answer may have, unpacked. Default: no limit. */
+  answerBytesMax?: number;
+  /** For JSON.parse. */
+  revive?: (key: string, value: unknown, context?: { source?: string }) => unknown;
+}
+
 /** The public API of one installation, by one key. */
 export class Api {
   readonly url: string;
   readonly #key: string;
+  readonly #reading: Reading;
 
-  constructor({ url, key }: Installation) {
+  constructor({ url, key }: Installation, reading: Reading = {}) {
     this.url = url;
     this.#key = key;
+    this.#reading = reading;
   }
 
-  /** What a path answers, as JSON. Throws Refused or Unreachable. */
+  /** What a path answers, as JSON. Throws Refused or Unreachable, and CommandError for what is none. */
   async ask<T>(path: string, ask: Ask = {}): Promise<T> {
     const text = await this.askText(path, ask);
     try {
-      return (text === "" ? null : JSON.parse(text)) as T;
+      return (text === "" ? null : JSON.parse(text, this.#reading.revive)) as T;
     } catch {
       throw new CommandError(`${this.url}${path} answers no JSON: is the address right?`);
     }
@@ -83,8 +93,9 @@ export class Api {
         ...given,
       } as const;
       answer = await fetch(`${this.url}${path}`, init);
-      text = await answer.text();
+      text = await bodyText(answer, this.#reading.answerBytesMax);
     } catch (error) {
+      if (error instanceof TooLong) throw new CommandError(`${this.url}${path} ${error.message}`);
       throw new Unreachable(`${this.url} cannot be reached: ${printable(messageOf(error))}`);
     }
     if (answer.ok) return text;
@@ -95,6 +106,23 @@ export class Api {
   pages<Row>(path: string, query: () => Readonly<Record<string, string>>): AsyncGenerator<Page<Row>> {
     return pagesOf(path, query, (page) => this.ask<Page<Row>>(page));
   }
+}
+
+class TooLong extends Error {
+  override name = "TooLong";
+}
+
+/** The text of an answer. Throws TooLong as soon as it has more than so many bytes. */
+async function bodyText(answer: Response, bytesMax = Number.POSITIVE_INFINITY): Promise<string> {
+  if (answer.body === null || bytesMax === Number.POSITIVE_INFINITY) return answer.text();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of answer.body) {
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax) throw new TooLong(`answers more than ${bytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
 /** One sentence, each fault of the request below it. */

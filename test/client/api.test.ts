@@ -49,3 +49,11 @@ test("a refusal says what, which fields, and when to ask again; nothing of it st
 test("an address where nobody answers is told", async () => {
   await expect(new Api({ url: "http://127.0.0.1:9", key: "k" }).ask("/")).rejects.toBeInstanceOf(Unreachable);
 });
+
+test("an answer that is longer than may be is not read to its end", async () => {
+  const url = `http://127.0.0.1:${server.port}`;
+  const long = new Api({ url, key: "k" }, { answerBytesMax: 6 }).ask("/");
+  await expect(long).rejects.toThrow(`${url}/ answers more than 6 bytes`);
+  await expect(long).rejects.not.toBeInstanceOf(Unreachable);
+  expect(await new Api({ url, key: "k" }, { answerBytesMax: 7 }).ask<object>("/")).toEqual({ a: 1 });
+});
