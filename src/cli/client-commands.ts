@@ -1,5 +1,6 @@
 import { Argument, type Command, Option } from "commander";
-import type { ImportOptions, ServiceOptions } from "../client/import/import.ts";
+import type { ImportOptions } from "../client/import/import.ts";
+import type { ServiceOptions } from "../client/import/service.ts";
 import type { ConvoyOptions } from "../client/import/sources/convoy.ts";
 import type { OutpostOptions } from "../client/import/sources/outpost.ts";
 import type { CreateKeyOptions } from "../client/keys.ts";

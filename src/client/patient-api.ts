@@ -17,8 +17,16 @@ export class PatientApi {
     this.#giveUpMs = giveUpMs;
   }
 
-  /** The first question: an address or a key that is wrong is told at once. Throws Refused or Unreachable. */
-  begin<T>(path: string): Promise<T> {
+  /** The address that is asked. */
+  get url(): string {
+    return this.#api.url;
+  }
+
+  /**
+   * What a path answers without patience, for the first question: an address or a key that is wrong is told
+   * at once. Throws Refused or Unreachable.
+   */
+  askOnce<T>(path: string): Promise<T> {
     return this.#api.ask<T>(path);
   }
 

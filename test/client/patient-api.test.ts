@@ -46,5 +46,5 @@ test("what does not pass in time is given up", async () => {
 
 test("the first question is not repeated", async () => {
   answers = [new Response("", { status: 503 })];
-  expect(await thrownBy(patient().begin("/x"))).toBeInstanceOf(Refused);
+  expect(await thrownBy(patient().askOnce("/x"))).toBeInstanceOf(Refused);
 });

@@ -1,7 +1,8 @@
 import { isEventType, isEventTypePattern } from "../../core/event-type.ts";
 import { limit } from "../../core/limits.ts";
 import { compileSchema } from "../../core/schema/schema.ts";
-import { readSecret } from "../../core/signing.ts";
+import { readPrivateKey, readSecret } from "../../core/signing.ts";
+import { roundedIn } from "./numbers.ts";
 import type { EndpointRecord, EventTypeRecord } from "./records.ts";
 
 /**
@@ -11,12 +12,18 @@ import type { EndpointRecord, EventTypeRecord } from "./records.ts";
 
 /** The record with more of `cannot` and `without`, and without what it comes along without. */
 export function fittedEventType(record: EventTypeRecord): EventTypeRecord {
-  const { name, schema, description } = record;
+  const { name, description } = record;
   const cannot = [...(record.cannot ?? [])];
   const without = [...(record.without ?? [])];
   const fitted = { ...record };
   if (!isEventType(name)) cannot.push(`${name} is no name of an event type here: ${EXPECTED_TYPE}`);
-  const compiled = schema ? compileSchema(schema) : null;
+  for (const field of ["schema", "example"] as const) {
+    const rounded = roundedIn(record[field]);
+    if (rounded === null) continue;
+    without.push(`its ${field}, which holds the number ${rounded}: it would be rounded`);
+    delete fitted[field];
+  }
+  const compiled = fitted.schema ? compileSchema(fitted.schema) : null;
   if (compiled?.ok === false) {
     const [fault] = compiled.faults;
     without.push(`its schema, which is refused: ${fault?.pointer ?? ""} ${fault?.detail ?? ""}`);
@@ -25,7 +32,7 @@ export function fittedEventType(record: EventTypeRecord): EventTypeRecord {
   const max = limit("descriptionLengthMax");
   if ((description?.length ?? 0) > max) {
     without.push(`the end of its description, of which ${max} characters are kept`);
-    fitted.description = description?.slice(0, max) ?? null;
+    fitted.description = cutAt(description ?? "", max);
   }
   return { ...fitted, cannot, without };
 }
@@ -40,6 +47,8 @@ export function fittedEndpoint(record: EndpointRecord): EndpointRecord {
   const fitted = { ...record };
   const wrong = types?.find((type) => !isEventTypePattern(type));
   if (wrong !== undefined) cannot.push(`it wants ${wrong}, which is no event type here: ${EXPECTED_TYPE}`);
+  const rounded = roundedIn(record);
+  if (rounded !== null) cannot.push(`it holds the number ${rounded}, which would be rounded`);
   if (types?.length === 0) cannot.push("it wants no event type at all");
   const typesMax = limit("eventTypesPerEndpointMax");
   if ((types?.length ?? 0) > typesMax)
@@ -48,12 +57,20 @@ export function fittedEndpoint(record: EndpointRecord): EndpointRecord {
     if (value === null) cannot.push(`the value of its header ${name} is not known: put it in`);
   if (secret !== undefined && readSecret(secret) === null)
     cannot.push("its secret is not whsec_ and 24 to 64 bytes in base64");
+  if (record.private_key !== undefined && readPrivateKey(record.private_key) === null)
+    cannot.push("its private_key is not whsk_ and a seed of 32 bytes in base64");
   if (secret === undefined && kind === "http")
     cannot.push("it has no secret, and its receiver would refuse all");
   const max = limit("descriptionLengthMax");
   if ((description?.length ?? 0) > max) {
     without.push(`the end of its description, of which ${max} characters are kept`);
-    fitted.description = description?.slice(0, max) ?? null;
+    fitted.description = cutAt(description ?? "", max);
   }
   return { ...fitted, cannot, without };
+}
+
+/** So many UTF-16 units of a text at the most, and no half of a character. */
+function cutAt(text: string, max: number): string {
+  const cut = text.slice(0, max);
+  return cut.isWellFormed() ? cut : cut.slice(0, -1);
 }

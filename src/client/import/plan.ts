@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { publicKeyOf, readPrivateKey } from "../../core/signing.ts";
 import { fittedEndpoint, fittedEventType } from "./fitness.ts";
 import {
   type EndpointRecord,
@@ -6,7 +7,7 @@ import {
   type EventTypeRecord,
   type ImportRecord,
 } from "./records.ts";
-import { digestOf, type FoundEventType, type Target } from "./target.ts";
+import { changedFields, digestOf, type FoundEndpoint, type FoundEventType, type Target } from "./target.ts";
 
 /** What becomes of each record, decided before anything is written. */
 
@@ -48,14 +49,19 @@ export function isEventTypeStep(step: Step): step is EventTypeStep {
   return step.record.record === "event_type";
 }
 
-/**
- * `whole` is what the ids of all that a source has begin with, where its records are all of it: what an
- * earlier run made and is no longer among them is told.
- */
+/** A source whose records are all that it has. */
+export interface Whole {
+  /** What their ids begin with. */
+  idsBeginWith: string;
+  /** As in the records. */
+  source: string;
+}
+
+/** Where the records are the whole of a source, what an earlier run made of it and is gone is told. */
 export async function planOf(
   records: AsyncIterable<ImportRecord>,
   target: Target,
-  whole: string | null,
+  whole: Whole | null,
 ): Promise<Plan> {
   const plan: Plan = { eventTypes: [], endpoints: [], consumers: 0 };
   const seen = new Set<string>();
@@ -68,15 +74,16 @@ export async function planOf(
     else plan.endpoints.push(await endpointStep(record, target, isAgain));
   }
   for (const [id, [found]] of target.endpoints) {
-    const isGone = whole !== null && id.startsWith(whole) && !seen.has(`endpoint ${id}`);
-    if (isGone && found !== undefined) plan.endpoints.push(goneStep(id, found.id));
+    if (whole === null || found === undefined || seen.has(`endpoint ${id}`)) continue;
+    const isOfIt = id.startsWith(whole.idsBeginWith) && found.mark.source === whole.source;
+    if (isOfIt) plan.endpoints.push(goneStep(id, found.id));
   }
   return plan;
 }
 
-/** Nothing is deleted by an import: another token may see what this one does not. */
+/** Nothing is deleted by an import: another token of the same address may see what this one does not. */
 function goneStep(id: string, endpointId: string): EndpointStep {
-  const reason = `it is no longer there: delete ${endpointId} in Sealpost, where that is right`;
+  const reason = `it is no longer there, or this token does not see it: delete ${endpointId} in Sealpost, where that is right`;
   return { record: { record: "endpoint", id }, endpointId, verb: "leave_out", reasons: [reason] };
 }
 
@@ -105,7 +112,7 @@ async function endpointStep(given: EndpointRecord, target: Target, isAgain: bool
   const [found, other] = target.endpoints.get(record.id) ?? [];
   const step = { record, endpointId: found?.id ?? null };
   if (isAgain) return { ...step, ...TWICE };
-  if (record.disabled === true) return { ...step, ...disabledAs(found?.id) };
+  if (record.disabled === true) return { ...step, ...disabledAs(found) };
   const { cannot = [] } = record;
   if (cannot.length > 0) return { ...step, ...heldBack(cannot, found?.id) };
   if (found === undefined) return { ...step, verb: "make", reasons: [] };
@@ -113,12 +120,24 @@ async function endpointStep(given: EndpointRecord, target: Target, isAgain: bool
     const twice = `it is in Sealpost twice: delete ${found.id} or ${other.id}`;
     return { ...step, verb: "leave_out", reasons: [twice] };
   }
-  if (found.digest === digestOf(record)) return { ...step, verb: "keep", reasons: [] };
-  if (record.secret !== undefined && (await target.secretOf(found.id)) !== record.secret) {
-    const renewed = `it has another secret now: delete ${found.id} in Sealpost, and run this again`;
-    return { ...step, verb: "leave_out", reasons: [renewed] };
+  if (found.mark.digest === digestOf(record)) return { ...step, verb: "keep", reasons: [] };
+  const renewed = await renewedKey(record, found, target);
+  if (renewed !== null) {
+    const reason = `it has another ${renewed} now: delete ${found.id} in Sealpost, and run this again`;
+    return { ...step, verb: "leave_out", reasons: [reason] };
   }
-  return { ...step, verb: "change", reasons: [] };
+  return { ...step, verb: "change", reasons: changedFields(record, found) };
+}
+
+/** The key of a record that is not the endpoint's, by its name; null: none. No PATCH can change one. */
+async function renewedKey(
+  { secret, private_key: privateKey }: EndpointRecord,
+  { id, shown }: FoundEndpoint,
+  target: Target,
+): Promise<string | null> {
+  if (secret !== undefined && (await target.secretOf(id)) !== secret) return "secret";
+  const key = privateKey === undefined ? null : readPrivateKey(privateKey);
+  return key !== null && publicKeyOf(key) !== shown.public_key ? "private_key" : null;
 }
 
 /**
@@ -131,9 +150,9 @@ function heldBack(cannot: readonly string[], endpointId: string | undefined): Fa
 }
 
 /** It gets nothing there, and would get here what matches. What an earlier run made is not deleted. */
-function disabledAs(endpointId: string | undefined): Fate {
-  if (endpointId === undefined)
+function disabledAs(found: FoundEndpoint | undefined): Fate {
+  if (found === undefined || found.shown.status !== "active")
     return { verb: "leave_out", reasons: ["it is disabled there"], isExpected: true };
-  const reason = `it is disabled there by now: delete ${endpointId} in Sealpost, or pause it`;
+  const reason = `it is disabled there by now: delete ${found.id} in Sealpost, or pause it`;
   return { verb: "leave_out", reasons: [reason] };
 }

@@ -1,4 +1,5 @@
 import { isObject } from "../../core/json/value.ts";
+import { keepNumber } from "./numbers.ts";
 
 /** The neutral form of what an import brings along. Each source yields it, and one importer writes it. */
 
@@ -31,6 +32,8 @@ export interface EndpointRecord extends Held {
   record: "endpoint";
   /** By it the next run knows the endpoint that this one made. */
   id: string;
+  /** The address of the service that it was read from. */
+  source?: string;
   /** At the old service it gets nothing: it is left out, and that is as it should be. */
   disabled?: boolean;
   consumer_id?: string | null;
@@ -71,7 +74,7 @@ export const ENDPOINT_FIELDS = [
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   event_type: EVENT_TYPE_FIELDS,
   consumer: ["id", "name"],
-  endpoint: ["id", "disabled", "secret", "private_key", "metadata", ...ENDPOINT_FIELDS],
+  endpoint: ["id", "source", "disabled", "secret", "private_key", "metadata", ...ENDPOINT_FIELDS],
 };
 
 /** Tests of what is read here. What else a record has is for the API to judge. */
@@ -81,6 +84,12 @@ const TESTS: Readonly<Record<string, [isRight: (value: unknown) => boolean, expe
   url: [isText, "a text"],
   secret: [isText, "a text"],
   consumer_id: [isText, "a text"],
+  source: [isText, "a text"],
+  description: [isText, "a text"],
+  group: [isText, "a text"],
+  kind: [isText, "a text"],
+  private_key: [isText, "a text"],
+  archived: [(value) => typeof value === "boolean", "true or false"],
   disabled: [(value) => typeof value === "boolean", "true or false"],
   event_types: [isTexts, "a list of texts"],
   cannot: [isTexts, "a list of texts"],
@@ -91,6 +100,7 @@ const TESTS: Readonly<Record<string, [isRight: (value: unknown) => boolean, expe
   ],
   metadata: [isObject, "an object"],
   schema: [isObject, "an object"],
+  config: [isObject, "an object"],
 };
 
 const REQUIRED: Readonly<Record<string, string>> = { event_type: "name", consumer: "id", endpoint: "id" };
@@ -99,14 +109,20 @@ const REQUIRED: Readonly<Record<string, string>> = { event_type: "name", consume
 export function readRecord(line: string): ImportRecord | string {
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = JSON.parse(line, keepNumber);
   } catch {
     return "this is not JSON";
   }
   if (!isObject(value)) return "this is no object";
-  const kind = String(value["record"]);
-  const fields = Object.hasOwn(FIELDS, kind) ? FIELDS[kind] : undefined;
-  if (fields === undefined) return "record must be event_type, consumer or endpoint";
+  return faultOf(value) ?? (value as unknown as ImportRecord);
+}
+
+/** What is wrong with an object that claims to be a record, as a sentence; null: nothing. */
+export function faultOf(value: Readonly<Record<string, unknown>>): string | null {
+  const kind = value["record"];
+  const fields = typeof kind === "string" && Object.hasOwn(FIELDS, kind) ? FIELDS[kind] : undefined;
+  if (typeof kind !== "string" || fields === undefined)
+    return "record must be event_type, consumer or endpoint";
   const unknown = Object.keys(value).find((name) => !fields.includes(name) && !HELD.includes(name));
   if (unknown !== undefined) return `${unknown} is no field of ${kind}`;
   const required = REQUIRED[kind] ?? "";
@@ -115,7 +131,7 @@ export function readRecord(line: string): ImportRecord | string {
     const isOptional = name !== required && (value[name] === undefined || value[name] === null);
     if (!isOptional && name in value && !isRight(value[name])) return `${name} must be ${expected}`;
   }
-  return value as unknown as ImportRecord;
+  return null;
 }
 
 function isText(value: unknown): value is string {

@@ -1,4 +1,4 @@
-import { printable, tableOf } from "../../platform/command-line.ts";
+import { printable, printableJson, tableOf } from "../../platform/command-line.ts";
 import { isEventTypeStep, type Plan, type Step, type Verb } from "./plan.ts";
 
 /** How an import tells what becomes of each record. */
@@ -25,7 +25,7 @@ export class Report {
 
   /** A line; none for what stays as it is, but as JSON. */
   tell(step: Step): void {
-    if (this.#isJson) console.log(JSON.stringify({ ...describe(step), applied: this.#isApplied }));
+    if (this.#isJson) console.log(printableJson({ ...describe(step), applied: this.#isApplied }));
     else if (step.verb !== "keep") console.log(printable(lineOf(step, this.#word(step.verb))));
     this.#hasTold ||= step.verb !== "keep";
   }
@@ -34,7 +34,7 @@ export class Report {
   end(): void {
     const { eventTypes, endpoints, consumers } = this.#plan;
     const sum = { event_types: countsOf(eventTypes), endpoints: countsOf(endpoints), consumers };
-    if (this.#isJson) return console.log(JSON.stringify({ sum, applied: this.#isApplied }));
+    if (this.#isJson) return console.log(printableJson({ sum, applied: this.#isApplied }));
     if (this.#hasTold) console.log();
     const row = (name: string, counts: Record<Verb, number>) => [
       name,

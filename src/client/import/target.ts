@@ -1,4 +1,5 @@
 import { createHmac, randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { isObject } from "../../core/json/value.ts";
 import { type Page, pagesOf } from "../../platform/pages.ts";
 import type { PatientApi } from "../patient-api.ts";
@@ -14,11 +15,25 @@ interface Mark {
   id: string;
   /** Of the record as it was when this was written. */
   digest: string;
+  /** The record's. */
+  source?: string | undefined;
+  /** Names of its fields; those of metadata with `metadata.` before them. */
+  fields?: readonly string[];
 }
+
+/** An endpoint as the API answers it; the names of its fields are those of a record. */
+export type ShownEndpoint = Readonly<Record<string, unknown>> & {
+  readonly id: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly status: string;
+  /** Where it signs with `v1a` too. */
+  readonly public_key?: string;
+};
 
 export interface FoundEndpoint {
   id: string;
-  digest: string;
+  mark: Mark;
+  shown: ShownEndpoint;
 }
 
 export type FoundEventType = Readonly<Record<(typeof EVENT_TYPE_FIELDS)[number], unknown>>;
@@ -36,16 +51,14 @@ export class Target {
 
   static async read(api: PatientApi): Promise<Target> {
     const target = new Target(api);
-    await api.begin("/v1/project");
+    await api.askOnce("/v1/project");
     for await (const type of all<FoundEventType>(api, "/v1/event-types"))
       target.eventTypes.set(String(type.name), type);
-    for await (const { id, metadata } of all<{ id: string; metadata: Record<string, unknown> }>(
-      api,
-      "/v1/endpoints",
-    )) {
-      const mark = metadata[MARK];
+    for await (const shown of all<ShownEndpoint>(api, "/v1/endpoints")) {
+      const mark = shown.metadata[MARK];
       if (!isMark(mark)) continue;
-      target.endpoints.set(mark.id, [...(target.endpoints.get(mark.id) ?? []), { id, digest: mark.digest }]);
+      const found = { id: shown.id, mark, shown };
+      target.endpoints.set(mark.id, [...(target.endpoints.get(mark.id) ?? []), found]);
     }
     return target;
   }
@@ -71,8 +84,9 @@ export class Target {
   }
 
   async changeEndpoint(endpointId: string, record: EndpointRecord): Promise<void> {
-    const body = JSON.stringify(bodyOf(record));
-    await this.#api.ask(`/v1/endpoints/${endpointId}`, { method: "PATCH", body });
+    const found = this.endpoints.get(record.id)?.find(({ id }) => id === endpointId);
+    const body = found === undefined ? bodyOf(record) : patchOf(record, found);
+    await this.#api.ask(`/v1/endpoints/${endpointId}`, { method: "PATCH", body: JSON.stringify(body) });
   }
 
   /** The key is new each time: who deletes what an import made wants the next one to make it again. */
@@ -94,10 +108,67 @@ export function digestOf(record: EndpointRecord): string {
     .digest("base64url");
 }
 
-function bodyOf(record: EndpointRecord): object {
-  const mark: Mark = { id: record.id, digest: digestOf(record) };
+function bodyOf(record: EndpointRecord): { metadata: object } {
+  const { id, source } = record;
+  const mark: Mark = { id, digest: digestOf(record), source, fields: namesOf(record) };
   return { ...picked(record, ENDPOINT_FIELDS), metadata: { ...record.metadata, [MARK]: mark } };
 }
+
+/** What makes the endpoint as its record is: what an earlier run brought and is gone there goes here too. */
+function patchOf(record: EndpointRecord, { mark, shown }: FoundEndpoint): object {
+  const body = bodyOf(record);
+  const names = new Set(namesOf(record));
+  const gone = (mark.fields ?? []).filter((name) => !names.has(name));
+  const goneOf = (isMetadata: boolean) =>
+    gone.filter((name) => name.startsWith(METADATA) === isMetadata).map((name) => [name, null]);
+  const metadata = Object.fromEntries(
+    Object.entries(body.metadata).map(([name, value]) => [name, replacing(shown.metadata[name], value)]),
+  );
+  const goneMetadata = goneOf(true).map(([name]) => [String(name).slice(METADATA.length), null]);
+  return {
+    ...Object.fromEntries(goneOf(false)),
+    ...body,
+    metadata: { ...Object.fromEntries(goneMetadata), ...metadata },
+  };
+}
+
+const METADATA = "metadata.";
+
+function namesOf(record: EndpointRecord): string[] {
+  const names = ENDPOINT_FIELDS.filter((name) => record[name] !== undefined);
+  return [...names, ...Object.keys(record.metadata ?? {}).map((name) => `${METADATA}${name}`)];
+}
+
+/** The merge patch that makes one value of metadata another, with nothing of it left. */
+function replacing(before: unknown, after: unknown): unknown {
+  if (!isObject(before) || !isObject(after)) return after;
+  const gone = Object.keys(before).map((name) => [name, null]);
+  const kept = Object.entries(after).map(([name, value]) => [name, replacing(before[name], value)]);
+  return { ...Object.fromEntries(gone), ...Object.fromEntries(kept) };
+}
+
+/** The fields of an endpoint that are not as the record has them; what reads as `***` is not compared. */
+export function changedFields(record: EndpointRecord, { shown, mark }: FoundEndpoint): string[] {
+  const names = new Set([...namesOf(record), ...(mark.fields ?? [])]);
+  const changed = [...names].filter((name) => {
+    const isOfMetadata = name.startsWith(METADATA);
+    const key = isOfMetadata ? name.slice(METADATA.length) : name;
+    const wanted: unknown = isOfMetadata ? record.metadata?.[key] : Reflect.get(record, key);
+    return !isShownAs(wanted, isOfMetadata ? shown.metadata[key] : shown[key]);
+  });
+  return changed.length > 0 ? changed : ["a value that is not shown"];
+}
+
+/** Of an object the order of its names says nothing. */
+function isShownAs(wanted: unknown, shown: unknown): boolean {
+  if (shown === HIDDEN) return typeof wanted === "string";
+  if (!isObject(wanted) || !isObject(shown)) return isDeepStrictEqual(wanted ?? null, shown ?? null);
+  const names = new Set([...Object.keys(wanted), ...Object.keys(shown)]);
+  return [...names].every((name) => isShownAs(wanted[name], shown[name]));
+}
+
+/** What a value reads as that the API does not show. */
+const HIDDEN = "***";
 
 function picked<T extends object>(from: T, names: readonly (keyof T)[]): Partial<T> {
   const entries = names.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]]));

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { fittedEndpoint, fittedEventType } from "../../../src/client/import/fitness.ts";
+import { keepNumber } from "../../../src/client/import/numbers.ts";
 import type { EndpointRecord } from "../../../src/client/import/records.ts";
 import { limit } from "../../../src/core/limits.ts";
 
@@ -51,5 +52,37 @@ test("an event type comes without a schema that is refused, and with as much of 
 test("a name that is none here is left out", () => {
   expect(fittedEventType({ record: "event_type", name: ".a" }).cannot).toEqual([
     expect.stringContaining(".a is no name"),
+  ]);
+});
+
+test("a description is not cut within a character", () => {
+  const max = limit("descriptionLengthMax");
+  const description = `${"x".repeat(max - 1)}😀 and more`;
+  for (const fitted of [
+    fittedEventType({ record: "event_type", name: "a", description }),
+    fittedEndpoint({ ...fine, description }),
+  ])
+    expect(fitted.description).toBe("x".repeat(max - 1));
+});
+
+test("what would be rounded does not come along in silence", () => {
+  const big = JSON.parse("[9007199254740993]", keepNumber) as unknown[];
+  const type = fittedEventType({
+    record: "event_type",
+    name: "a",
+    schema: { enum: big },
+    example: { n: big },
+  });
+  expect([type.schema, type.example, type.without?.length]).toEqual([undefined, undefined, 2]);
+  expect(type.without?.[0]).toContain("its schema, which holds the number 9007199254740993");
+  for (const more of [{ filter: { data: { n: { $in: big } } } }, { metadata: { n: big } }])
+    expect(fittedEndpoint({ ...fine, ...more }).cannot).toEqual([
+      "it holds the number 9007199254740993, which would be rounded",
+    ]);
+});
+
+test("a private key that is none is told before it is sent", () => {
+  expect(fittedEndpoint({ ...fine, private_key: "whsk_short" }).cannot).toEqual([
+    expect.stringContaining("its private_key is not whsk_"),
   ]);
 });

@@ -1,9 +1,6 @@
 import { beforeAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { listIn, readEach, secretOf, transformationsFor } from "../../../src/client/import/import.ts";
-import { readSecret } from "../../../src/core/signing.ts";
-import { CommandError } from "../../../src/platform/command-line.ts";
 import type { Service } from "../../kit/service.ts";
 import type { Person } from "../kit.ts";
 import { call, onService, Running } from "../listening.ts";
@@ -49,8 +46,10 @@ test("a run that is killed is run again: what it made is kept, and nothing is th
   const made = (await importedBy("k")).length;
   expect([made >= 20, made < COUNT]).toEqual([true, true]);
   const { exitCode, stdout } = await person.types(["import", "ndjson", file, "--apply"]);
-  const sum = `endpoints    ${COUNT - made}${" ".repeat(6 - String(COUNT - made).length)}0        ${made}`;
-  expect([exitCode, stdout]).toEqual([0, expect.stringContaining(sum)]);
+  const [, rest, kept] = /^endpoints +(\d+) +0 +(\d+) +0$/m.exec(stdout) ?? [];
+  expect([exitCode, Number(rest) + Number(kept)]).toEqual([0, COUNT]);
+  // The request that was under way as the run was killed may have been done after the count.
+  expect([made, made + 1]).toContain(Number(kept));
   expect(await importedBy("k")).toEqual(all("k"));
 });
 
@@ -63,36 +62,4 @@ test("the service may be killed meanwhile: the run goes on, and nothing is there
   await service.restart();
   expect([await running.exit(), running.stderr]).toEqual([0, expect.stringContaining("It is there again.")]);
   expect(await importedBy("s")).toEqual(all("s"));
-});
-
-test("parts are read some at a time, and come in their order", async () => {
-  let [atOnce, most] = [0, 0];
-  const read = async (number: number) => {
-    most = Math.max(most, ++atOnce);
-    await Bun.sleep(number % 2 === 0 ? 5 : 1);
-    atOnce--;
-    return [number, number];
-  };
-  const items = Array.from({ length: 9 }, (_, at) => at);
-  expect(await Array.fromAsync(readEach(items, read))).toEqual(items.flatMap((at) => [at, at]));
-  expect(most).toBe(4);
-});
-
-test("a secret stays the text that it is, or becomes one of the same key", () => {
-  const standard = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-  expect(secretOf(standard)).toBe(standard);
-  const text = "whsec_not-base64-but-long-enough";
-  expect(Buffer.from(readSecret(secretOf(text)) ?? []).toString()).toBe(text);
-});
-
-test("a list that is not there is told", () => {
-  expect(listIn<number>({ data: [1] }, "data", "Svix")).toEqual([1]);
-  expect(listIn<number>([1], null, "Svix")).toEqual([1]);
-  for (const answer of [null, "x", { data: {} }])
-    expect(() => listIn(answer, "data", "Svix")).toThrow(CommandError);
-});
-
-test("receivers get the data alone, unless the envelope is asked for", () => {
-  expect(transformationsFor(undefined)).toEqual([{ op: "unwrap", path: "data" }]);
-  expect(transformationsFor("envelope")).toBeNull();
 });

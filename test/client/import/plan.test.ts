@@ -8,8 +8,20 @@ let service: Service;
 let person: Person;
 onService((at) => ({ service, person } = at));
 
-const endpoints = async () =>
-  (await call<{ data: { id: string; metadata: object }[] }>(service, "GET", "/v1/endpoints")).data;
+interface Row {
+  id: string;
+  metadata: { sealpost_import?: { id: string } };
+  public_key?: string;
+}
+
+const endpoints = async () => (await call<{ data: Row[] }>(service, "GET", "/v1/endpoints")).data;
+
+/** The endpoint that was made of a record. */
+async function imported(id: string): Promise<Row> {
+  const row = (await endpoints()).find(({ metadata }) => metadata.sealpost_import?.id === id);
+  if (row === undefined) throw new Error(`no endpoint of ${id}`);
+  return row;
+}
 
 test("the same id twice, and two endpoints of one record, are told", async () => {
   const twice = await person.types(["import", "ndjson", "--apply"], lines(endpoint("30"), endpoint("30")));
@@ -55,4 +67,58 @@ test("what somebody brought along by a file, with what was missing put in, stays
     1,
     expect.stringMatching(/is not known: put it in; ep_\w+ stays as it is/),
   ]);
+});
+
+const keyOf = (byte: number) => `whsk_${Buffer.alloc(32, byte).toString("base64")}`;
+
+test("a private key that is another now is told, as its endpoint goes on with the one before", async () => {
+  const withKey = (byte: number) =>
+    lines(endpoint("60", { private_key: keyOf(byte), signature_versions: ["v1", "v1a"] }));
+  await person.types(["import", "ndjson", "--apply"], withKey(1));
+  const { public_key: before } = await imported("60");
+  for (let run = 0; run < 2; run++) {
+    const { exitCode, stdout } = await person.types(["import", "ndjson", "--apply"], withKey(2));
+    expect([exitCode, stdout]).toEqual([
+      1,
+      expect.stringMatching(
+        /60: it has another private_key now: delete ep_\w+ in Sealpost, and run this again/,
+      ),
+    ]);
+  }
+  expect((await imported("60")).public_key).toBe(before);
+  const { exitCode, stdout } = await person.types(["import", "ndjson", "--apply"], withKey(1));
+  expect([exitCode, stdout]).toEqual([0, expect.stringContaining("endpoints    0     0        1     0")]);
+});
+
+test("what is gone in the record goes here too; what was added here alone stays", async () => {
+  const first = { metadata: { team: "a", deep: { x: 1, y: 2 } }, description: "old", event_types: ["a.b"] };
+  await person.types(["import", "ndjson", "--apply"], lines(endpoint("70", first)));
+  const { id } = await imported("70");
+  const own = { metadata: { own: "mine" }, rate_limit_per_second: 7 };
+  await call(service, "PATCH", `/v1/endpoints/${id}`, own);
+  const then = lines(endpoint("70", { metadata: { deep: { x: 1 }, region: "eu" } }));
+  const { stdout } = await person.types(["import", "ndjson", "--apply"], then);
+  const names = ["metadata.deep", "metadata.region", "description", "event_types", "metadata.team"];
+  expect(stdout).toStartWith(
+    `changed    endpoint 70 of cust_7 to http://127.0.0.1:9/70: ${names.join("; ")}\n`,
+  );
+  const { metadata, ...rest } = await imported("70");
+  expect(rest).toMatchObject({ description: null, event_types: null, rate_limit_per_second: 7 });
+  const { sealpost_import: _, ...kept } = metadata;
+  expect(kept).toEqual({ own: "mine", deep: { x: 1 }, region: "eu" });
+});
+
+test("a change of what is not shown is told as that", async () => {
+  const withHeader = (value: string) => lines(endpoint("80", { headers: { authorization: value } }));
+  await person.types(["import", "ndjson", "--apply"], withHeader("Bearer a"));
+  const { stdout } = await person.types(["import", "ndjson"], withHeader("Bearer b"));
+  expect(stdout).toContain("/80: a value that is not shown\n");
+});
+
+test("one that is disabled there and paused here is as it should be", async () => {
+  await person.types(["import", "ndjson", "--apply"], lines(endpoint("90")));
+  const { id } = await imported("90");
+  await call(service, "POST", `/v1/endpoints/${id}/pause`);
+  const { exitCode } = await person.types(["import", "ndjson"], lines(endpoint("90", { disabled: true })));
+  expect(exitCode).toBe(0);
 });

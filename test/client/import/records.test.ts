@@ -22,6 +22,11 @@ test.each([
   ['{"record":"endpoint","id":"1","eventTypes":["a"]}', "eventTypes is no field of endpoint"],
   ['{"record":"endpoint","id":"1","event_types":"a"}', "event_types must be a list of texts"],
   ['{"record":"endpoint","id":"1","headers":{"x":1}}', "headers must be an object of texts"],
+  ['{"record":{"toString":1,"valueOf":1}}', "record must be event_type, consumer or endpoint"],
+  ['{"record":["endpoint"],"id":"1"}', "record must be event_type, consumer or endpoint"],
+  ['{"record":"event_type","name":"a","description":{"length":99999}}', "description must be a text"],
+  ['{"record":"endpoint","id":"1","kind":{"a":1}}', "kind must be a text"],
+  ['{"record":"endpoint","id":"1","private_key":1}', "private_key must be a text"],
   ['{"record":"endpoint","id":"1","disabled":"no"}', "disabled must be true or false"],
 ])("%s is none", (line, fault) => {
   expect(readRecord(line)).toBe(fault);

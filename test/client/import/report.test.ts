@@ -59,3 +59,11 @@ test("no text of the other service steers the terminal, and no secret is printed
   expect(stdout).toStartWith("make       endpoint ?[2J of cust_7");
   for (const secret of [SECRET, "hidden"]) expect(stdout).not.toContain(secret);
 });
+
+test("as JSON no text of the other service steers the terminal either, and it means the same", async () => {
+  const id = "a\u009b31mred\u202e\u{e0001}";
+  const { stdout } = await person.types(["import", "ndjson", "--json"], lines(endpoint(id)));
+  const [first = ""] = stdout.split("\n");
+  expect(first).toContain(String.raw`"id":"a\u009b31mred\u202e\udb40\udc01"`);
+  expect(JSON.parse(first)).toMatchObject({ id });
+});

@@ -1,5 +1,6 @@
 import { limit } from "../../../core/limits.ts";
 import { type Call, UsageError } from "../../../platform/command-line.ts";
+import { pagesBy } from "../../../platform/pages.ts";
 import type { PatientApi } from "../../patient-api.ts";
 import {
   listIn,
@@ -8,7 +9,7 @@ import {
   serviceApi,
   type ServiceOptions,
   transformationsFor,
-} from "../import.ts";
+} from "../service.ts";
 import type { EndpointRecord, EventTypeRecord, ImportRecord } from "../records.ts";
 
 /**
@@ -16,6 +17,7 @@ import type { EndpointRecord, EventTypeRecord, ImportRecord } from "../records.t
  * api/models/endpoint.go there.
  */
 
+const NAME = "Convoy";
 const TOKEN = "CONVOY_API_KEY";
 const PAGE = 100;
 
@@ -51,6 +53,7 @@ interface Endpoint {
 }
 
 interface Subscription {
+  uid: string;
   function?: string | null;
   endpoint_metadata?: { uid?: string } | null;
   filter_config?: {
@@ -70,11 +73,11 @@ interface EventType {
 /** `sealpost import convoy`: endpoints as their subscriptions say, owners as consumers, event types. */
 export function runImportConvoy(call: Call<ConvoyOptions>): Promise<number> {
   const { from, body, project } = call.options;
-  const read = () => {
+  return runServiceImport(call, NAME, () => {
     if (project === undefined) throw new UsageError("--project must be the id of a project of Convoy");
-    return readConvoy(serviceApi("Convoy", TOKEN, from), project, body);
-  };
-  return runServiceImport(call, read, `convoy:${project}:`);
+    const api = serviceApi(NAME, TOKEN, from);
+    return { api, records: readConvoy(api, project, body), idsBeginWith: idsOf(project) };
+  });
 }
 
 export async function* readConvoy(
@@ -83,9 +86,10 @@ export async function* readConvoy(
   body: ServiceOptions["body"],
 ): AsyncGenerator<ImportRecord> {
   const path = `/v1/projects/${encodeURIComponent(project)}`;
-  const { data: types } = await api.begin<{ data?: unknown }>(`${path}/event-types`);
+  const { data: types } = await api.askOnce<{ data?: unknown }>(`${path}/event-types`);
   // The type * stands for all of them.
-  for (const type of listIn<EventType>(types, null, "Convoy")) if (type.name !== "*") yield eventTypeOf(type);
+  for (const type of listIn<EventType>(types, null, "name", NAME))
+    if (type.name !== "*") yield eventTypeOf(type);
   const subscriptions = new Map<string, Subscription[]>();
   for await (const one of all<Subscription>(api, `${path}/subscriptions`)) {
     const uid = one.endpoint_metadata?.uid ?? "";
@@ -97,21 +101,23 @@ export async function* readConvoy(
     if (!owners.has(owner)) yield { record: "consumer", id: owner };
     owners.add(owner);
     const subscribed = subscriptions.get(endpoint.uid) ?? [];
-    yield { ...endpointOf(endpoint, subscribed, body), id: `convoy:${project}:${endpoint.uid}` };
+    yield endpointOf(project, endpoint, subscribed, body);
   }
 }
 
-async function* all<Row>(api: PatientApi, path: string): AsyncGenerator<Row> {
-  for (let cursor: string | null = ""; cursor !== null; ) {
-    const from: string = cursor === "" ? "" : `&next_page_cursor=${encodeURIComponent(cursor)}`;
-    const {
-      data,
-    }: { data?: { pagination?: { has_next_page?: boolean; next_page_cursor?: string } | null } } =
-      await api.ask(`${path}?perPage=${PAGE}&direction=next${from}`);
-    yield* listIn<Row>(data, "content", "Convoy");
-    const pagination = data?.pagination;
-    cursor = (pagination?.has_next_page === true && pagination.next_page_cursor) || null;
-  }
+interface ListOut {
+  data?: { pagination?: { has_next_page?: boolean; next_page_cursor?: string } | null };
+}
+
+async function* all<Row extends { uid: string }>(api: PatientApi, path: string): AsyncGenerator<Row> {
+  const answers = pagesBy<ListOut>(
+    (cursor) => {
+      const from = cursor === null ? "" : `&next_page_cursor=${encodeURIComponent(cursor)}`;
+      return api.ask(`${path}?perPage=${PAGE}&direction=next${from}`);
+    },
+    ({ data }) => (data?.pagination?.has_next_page === true && data.pagination.next_page_cursor) || null,
+  );
+  for await (const { data } of answers) yield* listIn<Row>(data, "content", "uid", NAME);
 }
 
 function eventTypeOf(type: EventType): EventTypeRecord {
@@ -125,12 +131,18 @@ function eventTypeOf(type: EventType): EventTypeRecord {
   };
 }
 
+/** What the ids of a project's endpoints begin with. */
+function idsOf(project: string): string {
+  return `convoy:${project}:`;
+}
+
 /** Who publishes to one endpoint publishes to a consumer of its name. */
 function ownerOf({ owner_id: owner, uid }: Endpoint): string {
   return owner || uid;
 }
 
 function endpointOf(
+  project: string,
   endpoint: Endpoint,
   subscriptions: readonly Subscription[],
   body: ServiceOptions["body"],
@@ -140,7 +152,10 @@ function endpointOf(
   const perSecond = Math.floor(rate / Math.max(1, seconds));
   const without = rate > 0 && perSecond === 0 ? [`its rate of ${rate} in ${seconds} seconds`] : [];
   return {
-    ...{ record: "endpoint", id: endpoint.uid, consumer_id: ownerOf(endpoint), url: endpoint.url },
+    record: "endpoint",
+    id: `${idsOf(project)}${endpoint.uid}`,
+    consumer_id: ownerOf(endpoint),
+    url: endpoint.url,
     description: endpoint.description || endpoint.name || null,
     event_types: typesOf(subscriptions),
     headers: headersOf(authentication ?? {}),

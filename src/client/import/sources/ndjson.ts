@@ -9,12 +9,13 @@ const FAULTS_MAX = 20;
 /** `sealpost import ndjson`: records of a file, one a line. */
 export function runImportNdjson(call: Call<ImportOptions>): Promise<number> {
   const [file = STDIN] = call.words;
-  return runImport(call, () => readNdjson(file));
+  return runImport(call, () => ({ records: readNdjson(file), whole: null }));
 }
 
 /** The records of a file. Throws CommandError with each line that is none. */
 export async function* readNdjson(file: string): AsyncGenerator<ImportRecord> {
-  const text = Buffer.from(await readInput(file)).toString();
+  // A mark of the byte order at its start is no part of the text.
+  const text = new TextDecoder().decode(await readInput(file));
   const faults: string[] = [];
   const records: ImportRecord[] = [];
   for (const [at, line] of text.split("\n").entries()) {

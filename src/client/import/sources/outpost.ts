@@ -1,6 +1,7 @@
 import { compileFilter } from "../../../core/filter/filter.ts";
 import { isObject, parseObject } from "../../../core/json/value.ts";
 import { type Call, CommandError } from "../../../platform/command-line.ts";
+import { pagesBy } from "../../../platform/pages.ts";
 import { Refused } from "../../api.ts";
 import type { PatientApi } from "../../patient-api.ts";
 import {
@@ -11,11 +12,12 @@ import {
   serviceApi,
   type ServiceOptions,
   transformationsFor,
-} from "../import.ts";
+} from "../service.ts";
 import type { EndpointRecord, ImportRecord } from "../records.ts";
 
 /** Outpost, by its API as docs/apis/openapi.yaml of hookdeck/outpost has it. */
 
+const NAME = "Outpost";
 const TOKEN = "OUTPOST_API_KEY";
 const IDS = "outpost:";
 const PAGE = 100;
@@ -44,8 +46,11 @@ interface Destination {
 /** `sealpost import outpost`: tenants as consumers, destinations that are webhooks, topics. */
 export function runImportOutpost(call: Call<OutpostOptions>): Promise<number> {
   const { from, body, tenant } = call.options;
-  const read = () => readOutpost(serviceApi("Outpost", TOKEN, from), body, tenant);
-  return runServiceImport(call, read, tenant === undefined ? IDS : null);
+  return runServiceImport(call, NAME, () => {
+    const api = serviceApi(NAME, TOKEN, from);
+    const idsBeginWith = tenant === undefined ? IDS : null;
+    return { api, records: readOutpost(api, body, tenant), idsBeginWith };
+  });
 }
 
 export async function* readOutpost(
@@ -53,25 +58,25 @@ export async function* readOutpost(
   body: ServiceOptions["body"],
   tenants?: readonly string[],
 ): AsyncGenerator<ImportRecord> {
-  for (const name of listIn<string>(await api.begin("/topics"), null, "Outpost"))
+  for (const name of listIn<string>(await api.askOnce("/topics"), null, null, NAME))
     yield { record: "event_type", name };
   const pages = tenants === undefined ? pagesOfTenants(api) : [tenants.map((id) => ({ id }))];
   for await (const page of pages) yield* readEach(page, (tenant) => readTenant(api, tenant, body));
 }
 
-async function* pagesOfTenants(api: PatientApi): AsyncGenerator<Tenant[]> {
-  for (let next: string | null = ""; next !== null; ) {
-    const from: string = next === "" ? "" : `&next=${encodeURIComponent(next)}`;
-    const page = await pageOfTenants(api, from);
-    yield listIn<Tenant>(page, "models", "Outpost");
-    next = page.pagination?.next ?? null;
-  }
+interface TenantsOut {
+  pagination?: { next?: string | null };
 }
 
-async function pageOfTenants(
-  api: PatientApi,
-  from: string,
-): Promise<{ pagination?: { next?: string | null } }> {
+async function* pagesOfTenants(api: PatientApi): AsyncGenerator<Tenant[]> {
+  const answers = pagesBy(
+    (next) => pageOfTenants(api, next === null ? "" : `&next=${encodeURIComponent(next)}`),
+    ({ pagination }) => pagination?.next || null,
+  );
+  for await (const answer of answers) yield listIn<Tenant>(answer, "models", "id", NAME);
+}
+
+async function pageOfTenants(api: PatientApi, from: string): Promise<TenantsOut> {
   try {
     return await api.ask(`/tenants?limit=${PAGE}&dir=asc${from}`);
   } catch (error) {
@@ -86,7 +91,7 @@ async function readTenant(
   body: ServiceOptions["body"],
 ): Promise<ImportRecord[]> {
   const answer = await api.ask(`/tenants/${encodeURIComponent(id)}/destinations`);
-  const destinations = listIn<Destination>(answer, null, "Outpost");
+  const destinations = listIn<Destination>(answer, null, "id", NAME);
   return [
     { record: "consumer", id, name: metadata?.["name"] ?? null },
     ...destinations.map((destination) => endpointOf(id, destination, body)),
@@ -106,7 +111,9 @@ function endpointOf(
   const filter = filterOf(destination.filter ?? {});
   if (filter === undefined) cannot.push("its filter may mean something else here: write it anew");
   return {
-    ...{ record: "endpoint", id: `${IDS}${tenantId}:${id}`, consumer_id: tenantId },
+    record: "endpoint",
+    id: `${IDS}${tenantId}:${id}`,
+    consumer_id: tenantId,
     ...(type === "webhook" && { url: config["url"] ?? "", secret: secretOf(credentials["secret"] ?? "") }),
     ...(type !== "webhook" && { kind: type, config }),
     event_types: names.includes("*") ? null : names,

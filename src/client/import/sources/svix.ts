@@ -1,4 +1,5 @@
 import type { Call } from "../../../platform/command-line.ts";
+import { pagesBy } from "../../../platform/pages.ts";
 import { Refused } from "../../api.ts";
 import type { PatientApi } from "../../patient-api.ts";
 import {
@@ -8,7 +9,7 @@ import {
   serviceApi,
   type ServiceOptions,
   transformationsFor,
-} from "../import.ts";
+} from "../service.ts";
 import type { ConsumerRecord, EndpointRecord, EventTypeRecord, ImportRecord } from "../records.ts";
 
 /**
@@ -16,6 +17,7 @@ import type { ConsumerRecord, EndpointRecord, EventTypeRecord, ImportRecord } fr
  * the service and the server that one runs oneself have in common.
  */
 
+const NAME = "Svix";
 const TOKEN = "SVIX_AUTH_TOKEN";
 /** Their own clients find the address in the same way. */
 const REGIONS = ["us", "eu", "in", "ca", "au"];
@@ -67,7 +69,10 @@ type Body = ServiceOptions["body"];
 /** `sealpost import svix`: applications, endpoints and event types. */
 export function runImportSvix(call: Call<ServiceOptions>): Promise<number> {
   const { from = addressFor(process.env[TOKEN] ?? ""), body } = call.options;
-  return runServiceImport(call, () => readSvix(serviceApi("Svix", TOKEN, from), body), IDS);
+  return runServiceImport(call, NAME, () => {
+    const api = serviceApi(NAME, TOKEN, from);
+    return { api, records: readSvix(api, body), idsBeginWith: IDS };
+  });
 }
 
 /** A token says behind a dot in which region it is known. */
@@ -77,27 +82,33 @@ export function addressFor(token: string): string {
 }
 
 export async function* readSvix(api: PatientApi, body: Body): AsyncGenerator<ImportRecord> {
-  await api.begin("/api/v1/event-type?limit=1");
-  for await (const types of pages<EventTypeOut>(
-    api,
-    "/api/v1/event-type",
-    "&include_archived=true&with_content=true",
-  ))
+  await api.askOnce("/api/v1/event-type?limit=1");
+  const all = "&include_archived=true&with_content=true";
+  for await (const types of pages<EventTypeOut>(api, "/api/v1/event-type", "name", all))
     yield* types.map(eventTypeOf);
-  for await (const applications of pages<ApplicationOut>(api, "/api/v1/app"))
+  for await (const applications of pages<ApplicationOut>(api, "/api/v1/app", "id"))
     yield* readEach(applications, (application) => readApplication(api, application, body));
 }
 
-async function* pages<Row>(api: PatientApi, path: string, query = ""): AsyncGenerator<Row[]> {
-  for (let iterator = "", isDone = false; !isDone; ) {
-    const from = iterator === "" ? "" : `&iterator=${encodeURIComponent(iterator)}`;
-    const page = await api.ask<{ iterator?: string | null; done: boolean }>(
-      `${path}?limit=${PAGE}${query}${from}`,
-    );
-    yield listIn<Row>(page, "data", "Svix");
-    iterator = page.iterator ?? "";
-    isDone = page.done || iterator === "";
-  }
+interface ListOut {
+  iterator?: string | null;
+  done: boolean;
+}
+
+async function* pages<Row>(
+  api: PatientApi,
+  path: string,
+  key: keyof Row & string,
+  query = "",
+): AsyncGenerator<Row[]> {
+  const answers = pagesBy<ListOut>(
+    (iterator) => {
+      const from = iterator === null ? "" : `&iterator=${encodeURIComponent(iterator)}`;
+      return api.ask(`${path}?limit=${PAGE}${query}${from}`);
+    },
+    ({ iterator, done }) => (done ? null : iterator || null),
+  );
+  for await (const answer of answers) yield listIn<Row>(answer, "data", key, NAME);
 }
 
 function eventTypeOf(type: EventTypeOut): EventTypeRecord {
@@ -124,7 +135,7 @@ async function readApplication(
 ): Promise<ImportRecord[]> {
   const records: ImportRecord[] = [consumerOf(application)];
   const path = `/api/v1/app/${encodeURIComponent(application.id)}/endpoint`;
-  for await (const endpoints of pages<EndpointOut>(api, path))
+  for await (const endpoints of pages<EndpointOut>(api, path, "id"))
     for await (const record of readEach(endpoints, async (endpoint) => [
       await readEndpoint(api, application, endpoint, body),
     ]))

@@ -77,3 +77,15 @@ test("a file that is not there is told", async () => {
   const { exitCode, stderr } = await person.types(["import", "ndjson", "/nowhere.ndjson"]);
   expect([exitCode, stderr]).toEqual([1, expect.stringContaining("/nowhere.ndjson cannot be read")]);
 });
+
+test("a mark of the byte order at the start is no part of the first line", async () => {
+  const text = `\uFEFF${lines({ record: "event_type", name: "bom" })}`;
+  const { exitCode, stdout } = await person.types(["import", "ndjson"], text);
+  expect([exitCode, stdout]).toEqual([0, expect.stringContaining("make       event type bom")]);
+});
+
+test("no name of a field steers the terminal", async () => {
+  const text = lines({ record: "endpoint", id: "x", "\u001b]0;pwned\u0007\u001b[2J": 1 });
+  const { exitCode, stderr } = await person.types(["import", "ndjson"], text);
+  expect([exitCode, stderr]).toEqual([1, "line 1: ?]0;pwned??[2J is no field of endpoint\n"]);
+});
