@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { isObject } from "../../core/json/value.ts";
+import { limit } from "../../core/limits.ts";
 import { type Page, pagesOf } from "../../platform/pages.ts";
 import type { PatientApi } from "../patient-api.ts";
 import { ENDPOINT_FIELDS, type EndpointRecord, EVENT_TYPE_FIELDS, type EventTypeRecord } from "./records.ts";
@@ -18,7 +19,7 @@ interface Mark {
   /** The record's. */
   source?: string | undefined;
   /** Names of its fields; those of metadata with `metadata.` before them. */
-  fields?: readonly string[];
+  fields?: unknown;
 }
 
 /** An endpoint as the API answers it; the names of its fields are those of a record. */
@@ -115,28 +116,36 @@ function bodyOf(record: EndpointRecord): { metadata: object } {
 }
 
 /** What makes the endpoint as its record is: what an earlier run brought and is gone there goes here too. */
-function patchOf(record: EndpointRecord, { mark, shown }: FoundEndpoint): object {
+function patchOf(record: EndpointRecord, found: FoundEndpoint): object {
   const body = bodyOf(record);
   const names = new Set(namesOf(record));
-  const gone = (mark.fields ?? []).filter((name) => !names.has(name));
-  const goneOf = (isMetadata: boolean) =>
-    gone.filter((name) => name.startsWith(METADATA) === isMetadata).map((name) => [name, null]);
-  const metadata = Object.fromEntries(
-    Object.entries(body.metadata).map(([name, value]) => [name, replacing(shown.metadata[name], value)]),
-  );
-  const goneMetadata = goneOf(true).map(([name]) => [String(name).slice(METADATA.length), null]);
-  return {
-    ...Object.fromEntries(goneOf(false)),
-    ...body,
-    metadata: { ...Object.fromEntries(goneMetadata), ...metadata },
-  };
+  const gone = broughtBy(found.mark).filter((name) => !names.has(name) && !WHOLE.has(name));
+  const isOfMetadata = (name: string) => name.startsWith(METADATA);
+  const fields = gone.filter((name) => !isOfMetadata(name)).map((name) => [name, null]);
+  const metadata = [
+    ...gone.filter(isOfMetadata).map((name) => [name.slice(METADATA.length), null]),
+    ...Object.entries(body.metadata).map(([name, one]) => [name, replacing(found.shown.metadata[name], one)]),
+  ];
+  return { ...Object.fromEntries(fields), ...body, metadata: Object.fromEntries(metadata) };
 }
+
+/** Where an endpoint delivers to is always given whole. */
+const WHOLE = new Set(["kind", "config", "url"]);
 
 const METADATA = "metadata.";
 
 function namesOf(record: EndpointRecord): string[] {
   const names = ENDPOINT_FIELDS.filter((name) => record[name] !== undefined);
   return [...names, ...Object.keys(record.metadata ?? {}).map((name) => `${METADATA}${name}`)];
+}
+
+/** What an earlier run brought along. Whoever may write metadata may write anything there. */
+function broughtBy({ fields }: Mark): string[] {
+  const known: readonly unknown[] = ENDPOINT_FIELDS;
+  const names: readonly unknown[] = Array.isArray(fields) ? fields : [];
+  return names.filter(
+    (name): name is string => typeof name === "string" && (known.includes(name) || name.startsWith(METADATA)),
+  );
 }
 
 /** The merge patch that makes one value of metadata another, with nothing of it left. */
@@ -149,15 +158,27 @@ function replacing(before: unknown, after: unknown): unknown {
 
 /** The fields of an endpoint that are not as the record has them; what reads as `***` is not compared. */
 export function changedFields(record: EndpointRecord, { shown, mark }: FoundEndpoint): string[] {
-  const names = new Set([...namesOf(record), ...(mark.fields ?? [])]);
+  const names = new Set([...namesOf(record), ...broughtBy(mark)]);
   const changed = [...names].filter((name) => {
     const isOfMetadata = name.startsWith(METADATA);
     const key = isOfMetadata ? name.slice(METADATA.length) : name;
-    const wanted: unknown = isOfMetadata ? record.metadata?.[key] : Reflect.get(record, key);
+    const wanted: unknown = isOfMetadata
+      ? record.metadata?.[key]
+      : (Reflect.get(record, key) ?? DEFAULTS[key]);
     return !isShownAs(wanted, isOfMetadata ? shown.metadata[key] : shown[key]);
   });
   return changed.length > 0 ? changed : ["a value that is not shown"];
 }
+
+/** What the API answers where null was given. */
+const DEFAULTS: Readonly<Record<string, unknown>> = {
+  kind: "http",
+  headers: {},
+  signature_versions: ["v1"],
+  timeout_seconds: limit("attemptTimeoutSecondsDefault"),
+  max_concurrency: limit("concurrencyDefault"),
+  ordering: "none",
+};
 
 /** Of an object the order of its names says nothing. */
 function isShownAs(wanted: unknown, shown: unknown): boolean {

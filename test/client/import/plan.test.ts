@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { ENDPOINT_FIELDS } from "../../../src/client/import/records.ts";
 import type { Service } from "../../kit/service.ts";
 import type { Person } from "../kit.ts";
 import { call, onService } from "../listening.ts";
@@ -121,4 +122,61 @@ test("one that is disabled there and paused here is as it should be", async () =
   await call(service, "POST", `/v1/endpoints/${id}/pause`);
   const { exitCode } = await person.types(["import", "ndjson"], lines(endpoint("90", { disabled: true })));
   expect(exitCode).toBe(0);
+});
+
+test("every field that is gone in the record has its default again", async () => {
+  const all = {
+    ...{ description: "d", event_types: ["a.b"], filter: { data: { n: 1 } }, headers: { "x-a": "1" } },
+    ...{ transformations: [{ op: "unwrap", path: "data" }], signature_versions: ["v1", "v1a"] },
+    ...{ retry: { schedule: [5] }, timeout_seconds: 7, rate_limit_per_second: 7, max_concurrency: 7 },
+    ordering: "fifo",
+  };
+  await person.types(["import", "ndjson", "--apply"], lines(endpoint("100", all)));
+  const { exitCode, stdout } = await person.types(["import", "ndjson", "--apply"], lines(endpoint("100")));
+  expect([exitCode, stdout]).toEqual([0, expect.stringContaining(`/100: ${sorted(Object.keys(all))}\n`)]);
+  expect(await imported("100")).toMatchObject({
+    ...{ description: null, event_types: null, filter: null, transformations: null, headers: {} },
+    ...{ signature_versions: ["v1"], retry: null, timeout_seconds: 15, rate_limit_per_second: null },
+    ...{ max_concurrency: 10, ordering: "none" },
+  });
+});
+
+/** As a report has them: in the order of the fields of a record. */
+function sorted(names: readonly string[]): string {
+  return ENDPOINT_FIELDS.filter((name) => names.includes(name)).join("; ");
+}
+
+test("a field whose default is the same as what the record says is not told as changed", async () => {
+  const asDefault = { timeout_seconds: null, max_concurrency: null, ordering: null, headers: {} };
+  await person.types(["import", "ndjson", "--apply"], lines(endpoint("110", asDefault)));
+  const { stdout } = await person.types(
+    ["import", "ndjson"],
+    lines(endpoint("110", { ...asDefault, description: "new" })),
+  );
+  expect(stdout).toContain("/110: description\n");
+});
+
+test("a mark that somebody wrote by hand breaks nothing", async () => {
+  await person.types(["import", "ndjson", "--apply"], lines(endpoint("120")));
+  const { id } = await imported("120");
+  for (const fields of [5, ["id", 7, "description"]]) {
+    await call(service, "PATCH", `/v1/endpoints/${id}`, {
+      metadata: { sealpost_import: { digest: "x", fields } },
+    });
+    const { exitCode, stdout } = await person.types(["import", "ndjson", "--apply"], lines(endpoint("120")));
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining("changed    endpoint 120")]);
+  }
+});
+
+test("an endpoint of another kind comes along, as where it delivers to is given whole", async () => {
+  await person.types(["import", "ndjson", "--apply"], lines(endpoint("130")));
+  const sqs = {
+    ...{ record: "endpoint", id: "130", consumer_id: "cust_7", kind: "aws_sqs" },
+    config: {
+      queue_url: "https://sqs.eu-west-1.amazonaws.com/123456789012/q",
+      ...{ region: "eu-west-1", access_key_id: "AKIA0", secret_access_key: "s" },
+    },
+  };
+  const { exitCode, stdout } = await person.types(["import", "ndjson", "--apply"], lines(sqs));
+  expect([exitCode, stdout]).toEqual([0, expect.stringContaining("changed    endpoint 130")]);
 });
