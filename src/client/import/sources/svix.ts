@@ -40,6 +40,7 @@ interface ApplicationOut {
   uid?: string | null;
   name: string;
   throttleRate?: number | null;
+  rateLimit?: number | null;
 }
 
 interface EndpointOut {
@@ -49,8 +50,12 @@ interface EndpointOut {
   description: string;
   disabled?: boolean;
   eventTypes?: string[] | null;
+  /** Its name before server-v1.100.0. */
+  filterTypes?: string[] | null;
   channels?: string[] | null;
   throttleRate?: number | null;
+  /** Its name before v1.90. */
+  rateLimit?: number | null;
   metadata: Record<string, string>;
 }
 
@@ -136,9 +141,10 @@ async function readApplication(
   const records: ImportRecord[] = [consumerOf(application)];
   const path = `/api/v1/app/${encodeURIComponent(application.id)}/endpoint`;
   for await (const endpoints of pages<EndpointOut>(api, path, "id"))
-    for await (const record of readEach(endpoints, async (endpoint) => [
-      await readEndpoint(api, application, endpoint, body),
-    ]))
+    for await (const record of readEach(endpoints, async (endpoint) => {
+      const read = await orNone(readEndpoint(api, application, endpoint, body));
+      return read === null ? [] : [read];
+    }))
       records.push(record);
   return records;
 }
@@ -165,24 +171,28 @@ async function readEndpoint(
     transformationAt(api, path),
   ]);
   const without: string[] = [];
-  if (application.throttleRate)
-    without.push(`the rate of its application, ${application.throttleRate} a second`);
+  const ratePerSecond = rateOf(application);
+  if (ratePerSecond !== null) without.push(`the rate of its application, ${ratePerSecond} a second`);
   return {
     record: "endpoint",
     id: `${IDS}${endpoint.id}`,
     consumer_id: consumerIdOf(application),
     url: endpoint.url,
     description: endpoint.description || null,
-    event_types: endpoint.eventTypes ?? null,
+    event_types: endpoint.eventTypes ?? endpoint.filterTypes ?? null,
     headers: { ...headers, ...Object.fromEntries(sensitive.map((name) => [name, null])) },
     secret: /^wh(sec|pk)_/.test(key) ? key : `whsec_${key}`,
     transformations: transformationsFor(body),
-    rate_limit_per_second: endpoint.throttleRate || null,
+    rate_limit_per_second: rateOf(endpoint),
     metadata: endpoint.uid ? { ...endpoint.metadata, svix_uid: endpoint.uid } : endpoint.metadata,
     disabled: endpoint.disabled ?? false,
     cannot: hindrancesOf(endpoint, key, transformation),
     without,
   };
+}
+
+function rateOf({ throttleRate, rateLimit }: EndpointOut | ApplicationOut): number | null {
+  return throttleRate || rateLimit || null;
 }
 
 function hindrancesOf(
@@ -201,9 +211,14 @@ function hindrancesOf(
 }
 
 /** The server that one runs oneself has none. */
-async function transformationAt(api: PatientApi, path: string): Promise<TransformationOut | null> {
+function transformationAt(api: PatientApi, path: string): Promise<TransformationOut | null> {
+  return orNone(api.ask<TransformationOut>(`${path}/transformation`));
+}
+
+/** Null for what is not there, or was deleted between the list and this question. */
+async function orNone<Answer>(answer: Promise<Answer>): Promise<Answer | null> {
   try {
-    return await api.ask<TransformationOut>(`${path}/transformation`);
+    return await answer;
   } catch (error) {
     if (error instanceof Refused && [404, 405].includes(error.status)) return null;
     throw error;

@@ -32,7 +32,10 @@ export interface SvixData {
   pageMax: number;
 }
 
-/** `more` are fields of the endpoint itself, or what stands beside it. */
+/**
+ * `more` are fields of the endpoint itself, or what stands beside it. Without a secret it is deleted once the
+ * list was read.
+ */
 export function svixEndpoint(
   id: string,
   url: string,
@@ -135,7 +138,7 @@ export function recordedSvix(data: SvixData): Recorded {
     }
     const endpoint = application.endpoints.find(({ out }) => out.id === endpointId);
     if (endpoint === undefined) return notFound();
-    if (part === "secret") return { key: endpoint.secret };
+    if (part === "secret") return endpoint.secret === "" ? notFound() : { key: endpoint.secret };
     if (part === "headers") return endpoint.headers;
     return part === "transformation" && endpoint.transformation ? endpoint.transformation : notFound();
   });

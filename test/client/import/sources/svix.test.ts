@@ -242,6 +242,21 @@ test("--records prints what a later run of ndjson takes, and asks no Sealpost", 
   ]);
 });
 
+test("a server of before has other names, and what goes away meanwhile is not there", async () => {
+  const before = structuredClone(data);
+  const [older] = before.applications[0]?.endpoints ?? [];
+  const gone = svixEndpoint("ep_3gone", "https://example.com", { secret: "" });
+  before.applications[0]?.endpoints.push(gone);
+  delete older?.out["eventTypes"];
+  Object.assign(older?.out ?? {}, { filterTypes: ["user.signup"], rateLimit: 7 });
+  await using server = recordedSvix(before);
+  const words = ["import", "svix", "--from", server.url, "--records"];
+  const { exitCode, stdout } = await person.types(words, "", { SVIX_AUTH_TOKEN: SVIX_TOKEN });
+  expect([exitCode, stdout.includes("ep_3gone")]).toEqual([0, false]);
+  const [read] = stdout.split("\n").filter((line) => line.includes(String(older?.out.id)));
+  expect(JSON.parse(read ?? "")).toMatchObject({ event_types: ["user.signup"], rate_limit_per_second: 7 });
+});
+
 test.each<[string[], Record<string, string>, number, string]>([
   [[], {}, 2, "SVIX_AUTH_TOKEN must hold a token of Svix"],
   [[], { SVIX_AUTH_TOKEN: "wrong" }, 1, "is answered 401: Incorrect authentication credentials."],
