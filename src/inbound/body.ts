@@ -143,12 +143,17 @@ async function readParts(bytes: Uint8Array): Promise<(readonly [string, string |
   return form && [...form];
 }
 
-/** The texts of a form's fields, of either kind of form, none of which is parsed; null where it is none. */
-export async function readFieldTexts(request: Pick<InboundRequest, "body">): Promise<Fields<string> | null> {
+/**
+ * A form's fields, of either kind of form, none of which is parsed; null where it is none. Files are among
+ * them, as they are in `readBody`: a name that comes as a text and as a file came twice.
+ */
+export async function readUnparsedFields(
+  request: Pick<InboundRequest, "body">,
+): Promise<Fields<string | File> | null> {
   const form = readForm(request);
   if (form) return form;
   const parts = await readParts(request.body);
-  return parts && byName(parts.filter((part): part is [string, string] => typeof part[1] === "string"));
+  return parts && byName(parts);
 }
 
 async function readPartsBody(bytes: Uint8Array): Promise<Body | null> {

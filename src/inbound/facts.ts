@@ -14,6 +14,8 @@ export interface Facts {
   readonly body: Body;
   readonly claims: Readonly<Record<string, unknown>>;
   /** See `Verdict`. */
+  readonly proven?: string | undefined;
+  /** See `Verdict`. */
   readonly reading?: Reading | undefined;
 }
 
@@ -30,6 +32,15 @@ export interface Extractor {
   /** Headers that it reads and that no proof covers. */
   readonly unsigned?: readonly string[];
   read(facts: Facts): Found | null;
+}
+
+/**
+ * Reads what proved the request, of the verdict alone: looked up again in the request, it could be found in
+ * another place than where it was verified.
+ */
+export interface ProvenReader {
+  readonly text: string;
+  readonly read: (facts: Pick<Facts, "proven">) => Found | null;
 }
 
 /** Own members only, so that `__proto__` and `constructor` are plain names; of an array its elements. */
@@ -238,5 +249,16 @@ export function signedText(textOf: (facts: Facts) => string | null): Extractor {
     return text === null ? null : hash("sha256", [text], "hex");
   });
 }
+
+/** What proved the request, as it is; `text` names it. */
+export function proven(text: string): ProvenReader {
+  return { text, read: (facts) => (facts.proven ? { value: facts.proven } : null) };
+}
+
+/** Its hash, where it may be long. */
+export const provenHash: ProvenReader = {
+  text: "hash of the signed text",
+  read: (facts) => (facts.proven ? { value: hash("sha256", [facts.proven], "hex") } : null),
+};
 
 export const nothing = derived("none", () => null);

@@ -40,10 +40,10 @@ export const readForm = once(({ body }: Pick<InboundRequest, "body">): Fields<st
   return text === "" || BEGINNING.test(text) ? byName(new URLSearchParams(text)) : null;
 });
 
-/** The value of a field that came once. */
-export function onlyOne(values: readonly string[] = []): string | null {
-  const [first = null] = values;
-  return values.length === 1 ? first : null;
+/** The text of a field that came once; null where it is a file, or came again, as whatever it did. */
+export function onlyOne(values: readonly (string | File)[] = []): string | null {
+  const [first] = values;
+  return values.length === 1 && typeof first === "string" ? first : null;
 }
 
 /** By UTF-16 code units, as JavaScript's own sort has it. */

@@ -108,8 +108,8 @@ const NO_HEADERS: SignedHeaders = new Map();
 
 async function factsOf(arrival: Arrival, verdict: Genuine): Promise<Facts> {
   const body = await readBody(arrival.request);
-  const { claims = {}, signedHeaders = NO_HEADERS, reading } = verdict;
-  return { arrival, body, claims, signedHeaders, reading };
+  const { claims = {}, signedHeaders = NO_HEADERS, proven, reading } = verdict;
+  return { arrival, body, claims, signedHeaders, proven, reading };
 }
 
 /** Reads the body and all that is asked of it, in one turn; no more than texts are left of it. */
@@ -141,6 +141,9 @@ function eventOf(row: ProviderRow, facts: Facts): Reception {
   const id = row.deliveryId.read(facts);
   const dedupSeconds = limit(id?.origin === "body" ? "bodyHashKeptSeconds" : "dedupKeptSeconds");
   const { data } = facts.body;
+  const proof = proofOf(row, facts);
+  // Without what is to be remembered, it would make as many events as anyone likes.
+  if (row.proofTakenOnce && proof === null) return MALFORMED;
   if (isTooLong(facts.body)) return { kind: "too_large" };
   return {
     kind: "event",
@@ -148,7 +151,7 @@ function eventOf(row: ProviderRow, facts: Facts): Reception {
     data,
     deliveryId: id && identityFound(id),
     dedupSeconds,
-    proof: proofOf(row, facts),
+    proof,
     answer: row.answer ? row.answer(facts) : answerWithId,
   };
 }

@@ -1,7 +1,7 @@
 import type { Fault } from "../core/errors.ts";
 import type { AnswerRule } from "./answers.ts";
 import type { ConfigRule } from "./config.ts";
-import type { Extractor, Facts } from "./facts.ts";
+import type { Extractor, Facts, ProvenReader } from "./facts.ts";
 import type {
   InboundRequest,
   Provider,
@@ -73,8 +73,11 @@ export interface ProviderRow {
    * send another. `*` stands for every element of a list. No name may stand twice in the JSON of such a body.
    */
   readonly proofs?: readonly string[];
-  /** A proof that covers too little to be taken twice: with other data it is refused. */
-  readonly proofTakenOnce?: Extractor;
+  /**
+   * A proof that covers too little to be taken twice: with other data it is refused. Its scheme gives
+   * `proven` with every verdict; a request without it is malformed.
+   */
+  readonly proofTakenOnce?: ProvenReader;
   /** Default: 200 with the event's id. */
   readonly answer?: (facts: Facts) => AnswerRule;
   readonly verifiedWith: VerifiedWith;

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { limit } from "../../src/core/limits.ts";
-import { readBody, readFieldTexts, readUnproven } from "../../src/inbound/body.ts";
+import { readBody, readUnparsedFields, readUnproven } from "../../src/inbound/body.ts";
 import { onlyOne } from "../../src/inbound/form.ts";
 
 async function dataOf(body: string | Uint8Array): Promise<string> {
@@ -111,16 +111,18 @@ test("before the proof only what is asked for is read of a body, and of what is 
   ).toBeUndefined();
 });
 
-test("the texts of a form's fields are read unparsed, of either kind of form; files are none of them", async () => {
+test("the texts of a form's fields are read unparsed, of either kind of form, and a file counts as one", async () => {
   const fields = async (body: string) => {
-    const read = await readFieldTexts({ body: new TextEncoder().encode(body) });
+    const read = await readUnparsedFields({ body: new TextEncoder().encode(body) });
     return read && Object.fromEntries(read);
   };
   expect(await fields("json=%7B%7D&a=1&a=2")).toEqual({ json: ["{}"], a: ["1", "2"] });
   const part = (more: string, text: string) =>
     `--b\r\ncontent-disposition: form-data; ${more}\r\n\r\n${text}\r\n`;
   const parts = `${part('name="json"', "{}")}${part('name="f"; filename="f"', "x")}--b--\r\n`;
-  expect(await fields(parts)).toEqual({ json: ["{}"] });
+  expect(await fields(parts)).toEqual({ json: ["{}"], f: [expect.any(File)] });
+  const file = new File(["x"], "f");
+  expect([onlyOne([file]), onlyOne(["a", file]), onlyOne([file, "a"])]).toEqual([null, null, null]);
   expect([await fields('{"json":1}'), await fields("text")]).toEqual([null, null]);
   expect([onlyOne(["a"]), onlyOne(["a", "b"]), onlyOne([]), onlyOne()]).toEqual(["a", null, null, null]);
 });

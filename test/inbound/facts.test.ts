@@ -1,5 +1,6 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { readBody } from "../../src/inbound/body.ts";
+import { hash } from "../../src/inbound/digest.ts";
 import { eventName } from "../../src/inbound/event-name.ts";
 import {
   all,
@@ -10,6 +11,8 @@ import {
   firstOf,
   header,
   joined,
+  proven,
+  provenHash,
   readValue,
   signedHeader,
 } from "../../src/inbound/facts.ts";
@@ -146,4 +149,12 @@ test("event names are the provider, then its own name", () => {
   expect(eventName("x", "./:")).toBe("x.unknown");
   expect(eventName("x", "a".repeat(500))).toHaveLength(128);
   expect(eventName("x", `${"a".repeat(125)}.b`)).toBe(`x.${"a".repeat(125)}`);
+});
+
+test("what proved a request is read of its verdict alone; an empty one is none", () => {
+  const token = proven("the token");
+  expect([token.text, token.read({ proven: "t" })]).toEqual(["the token", { value: "t" }]);
+  expect(provenHash.read({ proven: "t" })).toEqual({ value: hash("sha256", ["t"], "hex") });
+  for (const none of [{}, { proven: "" }])
+    expect([token.read(none), provenHash.read(none)]).toEqual([null, null]);
 });

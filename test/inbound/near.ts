@@ -9,6 +9,8 @@ export interface Sent {
   body: unknown;
   /** Of a body that is no JSON. */
   contentType?: string;
+  /** What its verdict hands on as proven, where it is known by that. */
+  proven?: string;
 }
 
 export interface Near {

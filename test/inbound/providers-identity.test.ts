@@ -23,7 +23,7 @@ function rowOf(key: string) {
 
 async function identityOf(
   key: string,
-  { headers = {}, body, contentType = "application/json" }: Sent,
+  { headers = {}, body, contentType = "application/json", proven }: Sent,
   config: Readonly<Record<string, unknown>> = {},
 ) {
   const text = typeof body === "string" ? body : JSON.stringify(body);
@@ -31,7 +31,7 @@ async function identityOf(
   const material = { secrets: [], credentials: {}, config };
   const arrival = { request, material, nowMs: NOW_MS, keys: keysOf(null) };
   const signedHeaders = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-  const facts = { arrival, body: await readBody(request), claims: {}, signedHeaders };
+  const facts = { arrival, body: await readBody(request), claims: {}, signedHeaders, proven };
   const found = rowOf(key).deliveryId.read(facts);
   return found?.origin ? identityFrom(found.origin, found.value) : (found?.value ?? null);
 }
@@ -114,8 +114,10 @@ test("Braintree's notifications without an id are known again, and told apart", 
 });
 
 test("Mailgun's inbound mail is known again by whatever token, and an opening by its own alone", async () => {
-  const identity = (fields: Record<string, string>) =>
-    identityOf("mailgun", form({ "Message-Id": "<1@x>", recipient: "a@x.com", ...fields }));
+  const identity = (fields: { token: string; event?: string }) => {
+    const sent = form({ "Message-Id": "<1@x>", recipient: "a@x.com", ...fields });
+    return identityOf("mailgun", { ...sent, proven: fields.token });
+  };
   expect(await identity({ token: "1" })).toBe(await identity({ token: "2" }));
   const opened = (token: string) => identity({ token, event: "opened" });
   expect([await opened("1"), await opened("2")]).toEqual(["1", "2"]);

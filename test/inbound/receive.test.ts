@@ -2,8 +2,9 @@ import { describe, expect, spyOn, test } from "bun:test";
 import { limit } from "../../src/core/limits.ts";
 import { isAnySame, isSame } from "../../src/inbound/digest.ts";
 import type { InboundRequest, Reception, SourceMaterial } from "../../src/inbound/provider.ts";
-import { findProvider } from "../../src/inbound/providers.ts";
-import { refuseUnknownSource } from "../../src/inbound/receive.ts";
+import { provenHash } from "../../src/inbound/facts.ts";
+import { findProvider, PROVIDER_ROWS } from "../../src/inbound/providers.ts";
+import { NO_KEYS, PLENTY, receiveBy, refuseUnknownSource } from "../../src/inbound/receive.ts";
 import { readTimestamp } from "../../src/inbound/window.ts";
 import { jsonRequest, materialOf, NOW_MS, requestOf, SOURCE_URL, withHeader } from "./kit.ts";
 import { base64Mac, hexMac } from "./recompute.ts";
@@ -383,4 +384,15 @@ test("a time without its seconds or its zone, or with zeros in front, is none: t
     1795593011000,
     null,
   ]);
+});
+
+test("a row whose proof is taken once takes nothing where its scheme does not hand on what was proven", async () => {
+  const row = PROVIDER_ROWS.find(({ key }) => key === "github");
+  if (!row) throw new Error("there is no github");
+  const body = '{"action":"opened"}';
+  const request = jsonRequest(body, { "x-hub-signature-256": `sha256=${hexMac("s", body)}` });
+  const arrival = { request, material: materialOf(["s"]), nowMs: NOW_MS, keys: NO_KEYS };
+  expect(await receiveBy(row, arrival, PLENTY)).toMatchObject({ kind: "event", proof: null });
+  const takenOnce = { ...row, proofTakenOnce: provenHash };
+  expect(await receiveBy(takenOnce, arrival, PLENTY)).toEqual({ kind: "refused", reason: "malformed" });
 });

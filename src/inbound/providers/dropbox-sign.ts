@@ -1,6 +1,6 @@
 import { skim } from "../../core/json/skim.ts";
 import { answerText, textHandshake } from "../answers.ts";
-import { readFieldTexts } from "../body.ts";
+import { readUnparsedFields } from "../body.ts";
 import { docs, officialSdk } from "../define.ts";
 import { hmac } from "../digest.ts";
 import { all, bodyHash, field, firstOf, readPath, readValue } from "../facts.ts";
@@ -19,7 +19,7 @@ const ANSWER = "Hello API Event Received";
 const PROOF = { event: { event_time: true, event_type: true, event_hash: true } } as const;
 
 async function compare(arrival: Arrival): Promise<Comparison | RefusalReason> {
-  const fields = await readFieldTexts(arrival.request);
+  const fields = await readUnparsedFields(arrival.request);
   const claimed = skim(onlyOne(fields?.get("json")) ?? "", PROOF, 0);
   if (claimed === null) return "malformed";
   const [time, type, signature] = ["event_time", "event_type", "event_hash"].map((name) =>

@@ -1,7 +1,8 @@
-import { readFieldTexts, readUnproven } from "../body.ts";
+import { isObject } from "../../core/json/value.ts";
+import { readUnparsedFields, readUnproven } from "../body.ts";
 import { checkedDocs, documentation } from "../define.ts";
 import { hmac } from "../digest.ts";
-import { all, derived, field, firstOf, readPath, readValue } from "../facts.ts";
+import { all, derived, field, firstOf, proven, readPath, readValue } from "../facts.ts";
 import { onlyOne } from "../form.ts";
 import type { InboundRequest, RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
@@ -17,14 +18,18 @@ const WINDOW = within(900);
 
 const PROOF = { timestamp: true, token: true, signature: true } as const;
 
-/** Reads a part of the proof, and nothing else, as no more is genuine yet; null where one stands twice. */
+/**
+ * Reads a part of the proof, and nothing else, as no more is genuine yet; null where one stands twice. All
+ * parts stand in one place: in `signature` where that is an object, else at the top.
+ */
 async function proofIn(request: InboundRequest): Promise<((name: string) => string | null) | null> {
-  const fields = await readFieldTexts(request);
+  const fields = await readUnparsedFields(request);
   if (fields) return (name) => onlyOne(fields.get(name));
   const claimed = readUnproven(request.body, { ...PROOF, signature: PROOF }, 0);
-  return claimed === null
-    ? null
-    : (name) => readValue(claimed, `signature.${name}`) ?? readValue(claimed, name);
+  if (claimed === null) return null;
+  const holder = isObject(claimed) ? claimed["signature"] : undefined;
+  const place = isObject(holder) ? holder : claimed;
+  return (name) => readValue(place, name);
 }
 
 async function compare(arrival: Arrival): Promise<Comparison | RefusalReason> {
@@ -35,7 +40,7 @@ async function compare(arrival: Arrival): Promise<Comparison | RefusalReason> {
   const fault = faultOfTime(timestamp, "s", WINDOW, arrival);
   if (fault !== null) return fault;
   const expected = (secret: string) => [hmac("sha256", secret, [timestamp, token], "hex")];
-  return { given: [signature], expected };
+  return { given: [signature], expected, proven: token };
 }
 
 const CHECKS = "HMAC with SHA-256 in hex, inside the body, over its timestamp and token";
@@ -45,8 +50,7 @@ const COVERS: Coverage = {
   but: "What happened is not signed, only a time and a token: fetch the event by its id before you trust it.",
 };
 
-/** It is signed: a verified request has it. */
-const TOKEN = firstOf(field("signature.token"), field("token"));
+const TOKEN = proven("the signed token");
 
 /** Events of the forms that one message has once for each recipient; the others may happen again. */
 const HAPPENS_ONCE = new Set(["delivered", "dropped", "bounced", "complained"]);

@@ -1,6 +1,6 @@
 import { checkedDocs, documentation } from "../define.ts";
 import { hmac } from "../digest.ts";
-import { all, bodyHash, field, firstOf, signedText } from "../facts.ts";
+import { all, bodyHash, field, firstOf, provenHash, signedText } from "../facts.ts";
 import { joinFields, readForm } from "../form.ts";
 import { emptyBatch, headProbe } from "../handshakes.ts";
 import { once } from "../../core/structures/once.ts";
@@ -32,7 +32,7 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
   if (signature === "") return "missing_header";
   const content = contentOf(arrival.request);
   if (content === null) return "malformed";
-  return { given: [signature], expected: (secret) => [sign(secret, content)] };
+  return { given: [signature], expected: (secret) => [sign(secret, content)], proven: content };
 }
 
 /** The test at creation carries no events, so anyone may know its key. */
@@ -76,7 +76,7 @@ export const MANDRILL: ProviderRow = {
     ),
     bodyHash,
   ),
-  proofTakenOnce: SIGNED_TEXT,
+  proofTakenOnce: provenHash,
   verifiedWith: documentation(
     "https://mailchimp.com/developer/transactional/guides/track-respond-activity-webhooks/#authenticating-webhook-requests",
   ),

@@ -1,6 +1,6 @@
 import { docs, officialSdk } from "../define.ts";
 import { hmac } from "../digest.ts";
-import { field, joined, signedText } from "../facts.ts";
+import { field, joined, provenHash } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
@@ -33,13 +33,9 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
   const fault = faultOfTime(time, time.length >= MILLISECONDS_LENGTH ? "ms" : "s", WINDOW, arrival);
   if (fault !== null) return fault;
   const manifest = manifestOf(arrival, time);
-  return { given: signatures, expected: (secret) => [hmac("sha256", secret, [manifest], "hex")] };
+  const expected = (secret: string) => [hmac("sha256", secret, [manifest], "hex")];
+  return { given: signatures, expected, proven: manifest };
 }
-
-/** A signed text makes one event: all that stands in the body may be exchanged. */
-const SIGNED_TEXT = signedText(({ arrival }) =>
-  manifestOf(arrival, readSignature(headerOf(arrival.request, SIGNATURE)).timestamp ?? ""),
-);
 
 const CHECKS = "HMAC with SHA-256 in hex over the query's data.id, the request's id and the timestamp";
 
@@ -63,7 +59,8 @@ export const MERCADOPAGO: ProviderRow = {
   typeExample: "payment.payment.updated",
   eventType: joined(field("type"), field("action")),
   deliveryId: field("id"),
-  proofTakenOnce: SIGNED_TEXT,
+  // A signed text makes one event: all that stands in the body may be exchanged.
+  proofTakenOnce: provenHash,
   verifiedWith: officialSdk("mercadopago", "3.6.1"),
   docs: docs(
     "Mercado Pago Developers: Your integrations, the application, Webhooks, Configure notifications, URL.",

@@ -1,6 +1,6 @@
 import { credential } from "../config.ts";
 import { checkedDocs, documentation } from "../define.ts";
-import { field, header } from "../facts.ts";
+import { field, proven } from "../facts.ts";
 import type { ProviderRow } from "../row.ts";
 import { verifyCertified } from "../schemes/certificate.ts";
 import {
@@ -44,7 +44,8 @@ async function verify(arrival: Arrival): Promise<Verdict> {
   const content = [headerOf(request, ID), headerOf(request, TIME), webhook_id, checksum].join("|");
   const signature = headerOf(request, SIGNATURE);
   const proof = { url, commonName: COMMON_NAME, algorithm: "sha256", content, signature } as const;
-  return verifyCertified(proof, "PayPal", arrival);
+  const verdict = await verifyCertified(proof, "PayPal", arrival);
+  return verdict.kind === "verified" ? { ...verdict, proven: headerOf(request, ID) } : verdict;
 }
 
 const COVERS: Coverage = {
@@ -78,7 +79,7 @@ export const PAYPAL: ProviderRow = {
   typeExample: "PAYMENT.SALE.COMPLETED",
   eventType: field("event_type"),
   deliveryId: field("id"),
-  proofTakenOnce: header(ID),
+  proofTakenOnce: proven("the transmission's id"),
   verifiedWith: documentation(
     "https://developer.paypal.com/api/rest/webhooks/rest/#link-selfverificationmethod",
   ),

@@ -1,6 +1,6 @@
 import { checkedDocs, officialSdk } from "../define.ts";
 import { hmac } from "../digest.ts";
-import { all, bodyHash, field, firstOf, signedText } from "../facts.ts";
+import { all, bodyHash, field, firstOf, provenHash, signedText } from "../facts.ts";
 import { joinFields, readForm, sorted } from "../form.ts";
 import { once } from "../../core/structures/once.ts";
 import type { InboundRequest, RefusalReason } from "../provider.ts";
@@ -40,6 +40,7 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
   if (content === null || nonce.includes(".")) return "malformed";
   return {
     given: present.flatMap((value) => value.split(",", 100)),
+    proven: content,
     expected: (secret) => [hmac("sha256", secret, [content, ".", nonce], "base64")],
   };
 }
@@ -68,7 +69,7 @@ export const PLIVO: ProviderRow = {
     all(field("CallUUID"), firstOf(field("Event"), field("CallStatus")), SIGNED_TEXT),
     bodyHash,
   ),
-  proofTakenOnce: SIGNED_TEXT,
+  proofTakenOnce: provenHash,
   verifiedWith: officialSdk("plivo", "4.79.0"),
   docs: checkedDocs(
     "A Plivo application's Message URL or Answer URL: its API has them as message_url and answer_url.",

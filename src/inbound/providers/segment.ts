@@ -3,7 +3,7 @@ import { isHeavy } from "../../core/structures/turn-queue.ts";
 import { choiceConfig } from "../config.ts";
 import { checkedDocs, documentation } from "../define.ts";
 import { hmac, isAnySame } from "../digest.ts";
-import { bodyHash, derived, field, firstOf, joined } from "../facts.ts";
+import { bodyHash, field, firstOf, joined, proven } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
@@ -55,7 +55,8 @@ function compare({ request, material }: Arrival): Comparison | RefusalReason {
   if (texts.length === 0) return "malformed";
   const given = signature.toLowerCase();
   // Before it is verified nothing but its first element is parsed.
-  return { given: [given], needsJson: isBatch, expected: (secret) => macsOf(texts, secret, given) };
+  const expected = (secret: string) => macsOf(texts, secret, given);
+  return { given: [given], needsJson: isBatch, proven: given, expected };
 }
 
 const CHECKS = "HMAC with SHA-1 in hex over {body}; of a batch over its first event";
@@ -66,11 +67,6 @@ const COVERS: Coverage = {
     "Of a batch only the first event is signed: switch batching off at Segment, and set config.batches to refused. Otherwise whoever " +
     "has seen a request before it arrived can send other events behind its first, once.",
 };
-
-/** A signature makes one event: what stands behind the first of a batch may be exchanged. */
-const TAKEN_ONCE = derived("the signature", ({ arrival }) =>
-  headerOf(arrival.request, SIGNATURE).toLowerCase(),
-);
 
 export const SEGMENT: ProviderRow = {
   key: "segment",
@@ -89,7 +85,8 @@ export const SEGMENT: ProviderRow = {
   typeExample: "track.Order_Completed",
   eventType: firstOf(joined(field("type"), field("event")), joined(field("0.type"), field("0.event"))),
   deliveryId: firstOf(field("messageId"), field("*.messageId"), bodyHash),
-  proofTakenOnce: TAKEN_ONCE,
+  // A signature makes one event: what stands behind the first of a batch may be exchanged.
+  proofTakenOnce: proven("the signature"),
   verifiedWith: documentation(
     "https://www.twilio.com/docs/segment/connections/destinations/catalog/actions-webhook",
   ),

@@ -1,7 +1,7 @@
 import { type AnswerRule, answerEmpty } from "../answers.ts";
 import { checkedDocs, officialSdk } from "../define.ts";
 import { hash, hmac } from "../digest.ts";
-import { all, bodyHash, type Facts, field, firstOf, header, signedText } from "../facts.ts";
+import { all, bodyHash, type Facts, field, firstOf, header, provenHash, signedText } from "../facts.ts";
 import { joinFields, readForm, sorted } from "../form.ts";
 import { once } from "../../core/structures/once.ts";
 import type { InboundRequest, RefusalReason } from "../provider.ts";
@@ -47,6 +47,7 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
   if (fields === null) return "malformed";
   return {
     given: [signature],
+    proven: request.url + fields,
     expected: (secret) =>
       spellingsOf(request.url).map((url) => hmac("sha1", secret, [url, fields], "base64")),
   };
@@ -98,7 +99,7 @@ export const TWILIO: ProviderRow = {
     header("I-Twilio-Idempotency-Token"),
     bodyHash,
   ),
-  proofTakenOnce: SIGNED_TEXT,
+  proofTakenOnce: provenHash,
   answer: answerFor,
   verifiedWith: officialSdk("twilio", "6.2.0"),
   docs: checkedDocs(

@@ -21,6 +21,8 @@ export interface Comparison {
   readonly signedHeaders?: SignedHeaders;
   /** See `Verdict`. */
   readonly needsJson?: boolean;
+  /** See `Verdict`. */
+  readonly proven?: string;
   readonly given: readonly string[];
   expected(secret: string): readonly string[];
 }
@@ -47,8 +49,8 @@ function judge(comparison: Comparison, secrets: readonly string[]): Verdict {
   );
   if (secrets.length === 0) return refused("awaiting_secret");
   if (!isGenuine) return refused("bad_signature");
-  const { signedHeaders, needsJson } = comparison;
-  return { kind: "verified", signedHeaders, needsJson };
+  const { signedHeaders, needsJson, proven } = comparison;
+  return { kind: "verified", signedHeaders, needsJson, proven };
 }
 
 function decide(

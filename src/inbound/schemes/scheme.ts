@@ -19,6 +19,8 @@ export type Verdict =
       readonly kind: "verified";
       readonly claims?: Readonly<Record<string, unknown>>;
       readonly signedHeaders?: SignedHeaders | undefined;
+      /** What the proof was computed over, or what of it happens once: `proofTakenOnce` reads this alone. */
+      readonly proven?: string | undefined;
       /** What was signed, or read of it, could be another where the body is no JSON object or array. */
       readonly needsJson?: boolean | undefined;
       /** Where it could be cut elsewhere: how it was read, and the only way in which it is read again. */

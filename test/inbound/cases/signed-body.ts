@@ -185,15 +185,17 @@ const signed = (signer: string, boundary?: string) =>
     boundary ?? "a",
   );
 
-const mailOf = (recipient: string, token: string, event?: string) =>
-  form({
+const mailOf = (recipient: string, token: string, event?: string) => ({
+  ...form({
     "Message-Id": "<1@example.com>",
     recipient,
     ...(event && { event }),
     token,
     timestamp: "1",
     signature: "s",
-  });
+  }),
+  proven: token,
+});
 
 /** Some with an id, some without. */
 const BRAINTREE_NEAR = ["subscription_canceled", "oauth_access_revoked"].flatMap((kind) =>
