@@ -53,6 +53,20 @@ describe("a token of Mailgun", () => {
     expect((await eventsOf(app, source)).filter(({ type }) => type === "mailgun.opened")).toHaveLength(1);
   });
 
+  test("makes one event, whatever stands beside it where it is looked for", async () => {
+    const first = mailgun("t-7", { id: "m-7", event: "opened" });
+    await send(first);
+    const { signature: proof } = JSON.parse(first) as { signature: Record<string, string> };
+    const { timestamp = "", token = "", signature = "" } = proof;
+    const inJson = `{"timestamp":"${timestamp}","token":"${token}","signature":{"signature":"${signature}","token":100000000000000000000},"event-data":{"id":"m-8","event":"opened"}}`;
+    const part = (name: string, text: string) =>
+      `--b\r\nContent-Disposition: form-data; name=${name}\r\n\r\n${text}\r\n`;
+    const fields = Object.entries({ timestamp, token, signature, event: "opened" });
+    const texts = fields.map(([name, text]) => part(`"${name}"`, text)).join("");
+    const inParts = `${texts}${part('"token"; filename="a"', "z")}--b--\r\n`;
+    expect([(await send(inJson)).status, (await send(inParts)).status]).toEqual([401, 401]);
+  });
+
   test("stands in the event, its signature does not", async () => {
     const { json } = await send(mailgun("t-4", { id: "m-4", event: "clicked" }));
     const event = await app.live.get(`/v1/events/${String(json["id"])}`);
