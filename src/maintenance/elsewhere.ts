@@ -1,5 +1,5 @@
 import type { Account, MovedTo } from "../core/model.ts";
-import type { JobControl } from "../platform/job-control.ts";
+import { inTurns, type JobControl } from "../platform/job-control.ts";
 import { askMachine } from "../transport/machines.ts";
 import type { Data } from "../store/data.ts";
 import { overwriting } from "../store/secure-delete.ts";
@@ -29,16 +29,25 @@ export class Elsewhere {
     const { tenants } = this.parts.data;
     await finishDepartures(this.parts.data);
     const answers = new Map<string, boolean>();
-    let deleted = 0;
+    // Projects, and accounts: each leaves the set with what there was of it.
+    const scopes = new Set<number>();
     for (const account of [...tenants.accounts()]) {
       const { id, movedTo } = account;
       if (movedTo === null || control.isStopping()) continue;
       if (!(movedTo.hasArrived || (await this.#answersFor(account, movedTo, answers)))) continue;
       if (!movedTo.hasArrived) await this.#note(account);
-      deleted += await this.#deleteEndpoints(id, control);
-      await this.#dropAudit(id, control);
+      for (const project of tenants.projectsOf(id).below()) scopes.add(project.id);
+      scopes.add(id);
     }
-    return deleted;
+    return inTurns(
+      () => scopes,
+      control,
+      async (scope) => {
+        const deleted = await this.#removeSome(scope);
+        if (deleted === null) scopes.delete(scope);
+        return deleted;
+      },
+    );
   }
 
   /** A cell that does not answer for one account is asked for no other in this run. */
@@ -59,21 +68,13 @@ export class Elsewhere {
     tenants.rememberAccount(made);
   }
 
-  async #deleteEndpoints(accountId: number, control: JobControl): Promise<number> {
-    let deleted = 0;
-    for (const { id } of this.parts.data.tenants.projectsOf(accountId).below())
-      deleted += await runSlices(control, () => this.#deleteSome(id));
-    return deleted;
-  }
-
-  async #dropAudit(accountId: number, control: JobControl): Promise<void> {
-    const { audit, store, tenants } = this.parts.data;
-    const projects = tenants.projectsOf(accountId).below();
-    const scopes = [accountId, ...projects.map(({ id }) => id)];
-    for (const scope of scopes) {
-      const drop = () => overwriting(store.sqlite, () => audit.dropSomeOf(scope));
-      await runSlices(control, () => store.write(drop));
-    }
+  /** Answers how many endpoints a slice deleted; null where nothing is left. */
+  async #removeSome(scope: number): Promise<number | null> {
+    const { audit, store } = this.parts.data;
+    const deleted = await this.#deleteSome(scope);
+    if (deleted > 0) return deleted;
+    const drop = () => overwriting(store.sqlite, () => audit.dropSomeOf(scope));
+    return (await store.write(drop)) > 0 ? 0 : null;
   }
 
   async #deleteSome(projectId: number): Promise<number> {
@@ -85,16 +86,6 @@ export class Elsewhere {
     for (const endpoint of gone) if (endpoint !== null) endpoints.announce(endpoint);
     return some.length;
   }
-}
-
-/** Slice after slice until one finds nothing, with a rest behind each; answers how many rows. */
-async function runSlices({ isStopping, rest }: JobControl, run: () => Promise<number>): Promise<number> {
-  let rows = 0;
-  for (let some = -1; some !== 0 && !isStopping(); rows += some) {
-    some = await run();
-    if (some > 0) await rest();
-  }
-  return rows;
 }
 
 /**

@@ -3,7 +3,7 @@ import { limit } from "../core/limits.ts";
 import type { Endpoint, Project } from "../core/model.ts";
 import type { Plan } from "../core/plans.ts";
 import type { Actors } from "../delivery/actors.ts";
-import type { JobControl } from "../platform/job-control.ts";
+import { inTurns, type JobControl } from "../platform/job-control.ts";
 import type { EventAge } from "../store/cleanup/ages.ts";
 import type { Data } from "../store/data.ts";
 import type { Walked } from "../store/cleanup/orphans.ts";
@@ -12,8 +12,6 @@ import type { KeptPart } from "../store/cleanup/body-retention.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Projects that have nothing to remove cost three looks each at most, of one packed row. */
-const PROJECTS_A_TURN = 50;
 /** Events that one turn looks at: with deliveries and attempts, as many as a transaction should remove. */
 const EVENTS_A_TURN = 100;
 
@@ -50,6 +48,29 @@ interface Progress {
 
 const NO_PROGRESS: Progress = { reached: 0, event: 0, delivery: 0 };
 
+/** How far a pass came in each project. */
+class Positions {
+  readonly #reached = new Map<number, number>();
+  /** Of few: those of which an event is under way. */
+  readonly #underWay = new Map<number, Progress>();
+
+  of(projectId: number): Progress {
+    const reached = this.#reached.get(projectId) ?? 0;
+    return this.#underWay.get(projectId) ?? { ...NO_PROGRESS, reached };
+  }
+
+  set(projectId: number, { reached, event, delivery }: Progress): void {
+    this.#reached.set(projectId, reached);
+    if (event === NO_PROGRESS.event) this.#underWay.delete(projectId);
+    else this.#underWay.set(projectId, { reached, event, delivery });
+  }
+
+  clear(): void {
+    this.#reached.clear();
+    this.#underWay.clear();
+  }
+}
+
 /** What became of a slice. */
 interface Cleared extends Progress {
   removed: number;
@@ -61,18 +82,17 @@ interface Cleared extends Progress {
  * that still has an open delivery, or had one within the last day, so that whoever waited for its end can
  * read how it came.
  *
- * A pass walks each project's events from the oldest on, in slices, and each run goes on where the last one
- * ended. Events that have to stay are looked at again in the next pass: an hour later, or a day later where
- * only bodies or attempts are to leave. How far a pass came is kept in memory alone: a restart begins anew.
+ * A pass walks each project's events from the oldest on, in slices, for which projects take turns. Each run
+ * goes on where the last one ended. Events that have to stay are looked at again in the next pass: an hour
+ * later, or a day later where only bodies or attempts are to leave. How far a pass came is kept in memory
+ * alone: a restart begins anew.
  */
 export class Retention {
   /** True once retention has gone through all projects since the start. */
   #isThrough = false;
-  /** By project: the last event that this pass looked at. */
-  readonly #reached = new Map<number, number>();
+  readonly #reached = new Positions();
   #passBegan = Number.NEGATIVE_INFINITY;
-  /** The last event that lost a part: by part, then by project. */
-  readonly #thinned = { bodies: new Map<number, number>(), attempts: new Map<number, number>() };
+  readonly #thinned = { bodies: new Positions(), attempts: new Positions() };
   #thinningBegan = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly parts: RetentionParts) {}
@@ -80,13 +100,12 @@ export class Retention {
   /** Answers how many events were removed. */
   async run(control: JobControl): Promise<number> {
     this.#beginPass();
-    let removed = 0;
-    let seen = 0;
-    for (const project of this.parts.data.tenants.projects()) {
-      if (++seen % PROJECTS_A_TURN === 0) await control.rest();
-      removed += await this.#clear(project, control);
-      for (const part of PARTS) await this.#thin(project, part, control);
-    }
+    const { tenants } = this.parts.data;
+    const removed = await inTurns(
+      () => tenants.projects(),
+      control,
+      (project) => this.#takeSlice(project),
+    );
     await this.#removeRest(control);
     this.#isThrough ||= !control.isStopping();
     return removed;
@@ -169,31 +188,35 @@ export class Retention {
     return firstKeyAt(store.now() - kept);
   }
 
-  async #clear(project: Project, control: JobControl): Promise<number> {
+  /**
+   * Answers how many events a slice of a project removed; null where nothing is left to look at. A project
+   * that has nothing costs three looks at most, of one packed row.
+   */
+  async #takeSlice(project: Project): Promise<number | null> {
+    const removed = await this.#clear(project);
+    if (removed !== null) return removed;
+    for (const part of PARTS) if (await this.#thin(project, part)) return 0;
+    return null;
+  }
+
+  async #clear(project: Project): Promise<number | null> {
     const before = firstKeyAt(this.#keptSince(project));
-    let removed = 0;
-    let begun = NO_PROGRESS;
-    while (!control.isStopping()) {
-      const after = this.#reached.get(project.id) ?? 0;
-      const keys = this.parts.data.ages.oldest(project.id, after, before, EVENTS_A_TURN);
-      if (keys.length === 0) break;
-      const cleared = await this.#clearSlice(project.id, keys, begun);
-      begun = cleared;
-      this.#reached.set(project.id, cleared.reached);
-      removed += cleared.removed;
-      for (const { endpointId, id } of cleared.expired) this.parts.actors.forget(endpointId, id);
-      await control.rest();
-    }
-    return removed;
+    const from = this.#reached.of(project.id);
+    const keys = this.parts.data.ages.oldest(project.id, from.reached, before, EVENTS_A_TURN);
+    if (keys.length === 0) return null;
+    const cleared = await this.#clearSlice(project.id, keys, from);
+    this.#reached.set(project.id, cleared);
+    for (const { endpointId, id } of cleared.expired) this.parts.actors.forget(endpointId, id);
+    return cleared.removed;
   }
 
   /** Removes what is due of a slice. A slice of which nothing is due costs no write. */
-  async #clearSlice(projectId: number, keys: readonly number[], begun: Progress): Promise<Cleared> {
-    const { due, last } = this.#look(keys, begun, (key, age) =>
+  async #clearSlice(projectId: number, keys: readonly number[], from: Progress): Promise<Cleared> {
+    const { due, last } = this.#look(keys, from, (key, age) =>
       age.open > 0 ? this.#unfetched(key, key, 1).length > 0 : this.#isOver(age),
     );
     if (due.length === 0) return { ...NO_PROGRESS, reached: last, removed: 0, expired: [] };
-    const cleared = await this.parts.data.store.write(() => this.#remove(projectId, due, begun));
+    const cleared = await this.parts.data.store.write(() => this.#remove(projectId, due, from));
     return cleared.reached === due.at(-1) ? { ...cleared, reached: last } : cleared;
   }
 
@@ -276,27 +299,23 @@ export class Retention {
   }
 
   /**
-   * Takes bodies or attempts of events that stay, where the plan keeps them for a shorter time.
-   * Events that must not lose theirs yet are looked at again a day later.
+   * Takes a slice of bodies or attempts of events that stay, where the plan keeps them for a shorter time.
+   * Events that must not lose theirs yet are looked at again a day later. False where nothing is left.
    */
-  async #thin(project: Project, part: KeptPart, control: JobControl): Promise<void> {
+  async #thin(project: Project, part: KeptPart): Promise<boolean> {
     const { ages, store } = this.parts.data;
     const plan = this.#planOf(project);
     const days = part === "bodies" ? plan?.bodyRetentionDays : plan?.attemptRetentionDays;
-    if (plan === undefined || days === undefined || days >= plan.retentionDays) return;
+    if (plan === undefined || days === undefined || days >= plan.retentionDays) return false;
     const before = firstKeyAt(store.now() - days * DAY_MS);
-    let begun = NO_PROGRESS;
-    while (!control.isStopping()) {
-      const after = this.#thinned[part].get(project.id) ?? 0;
-      const keys = ages.oldest(project.id, after, before, EVENTS_A_TURN);
-      if (keys.length === 0) return;
-      const { due, last } = this.#look(keys, begun, (key, age) => this.#mayThin(part, key, age));
-      const from = { ...begun, reached: after };
-      begun = due.length === 0 ? from : await store.write(() => this.#thinSlice(part, due, from));
-      const isWhole = due.length === 0 || begun.reached === due.at(-1);
-      this.#thinned[part].set(project.id, isWhole ? last : begun.reached);
-      await control.rest();
-    }
+    const from = this.#thinned[part].of(project.id);
+    const keys = ages.oldest(project.id, from.reached, before, EVENTS_A_TURN);
+    if (keys.length === 0) return false;
+    const { due, last } = this.#look(keys, from, (key, age) => this.#mayThin(part, key, age));
+    const thinned = due.length === 0 ? from : await store.write(() => this.#thinSlice(part, due, from));
+    const isWhole = due.length === 0 || thinned.reached === due.at(-1);
+    this.#thinned[part].set(project.id, isWhole ? { ...thinned, reached: last } : thinned);
+    return true;
   }
 
   /** Inside a write: as many of these events as one transaction should hold. */

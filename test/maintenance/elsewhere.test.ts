@@ -1,7 +1,7 @@
 /** What is left in a cell of an account that has moved to another one. */
 import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { Elsewhere, isAtHome } from "../../src/maintenance/elsewhere.ts";
-import { OPERATOR_TOKEN } from "../http/kit.ts";
+import { OPERATOR_TOKEN, owner } from "../http/kit.ts";
 import { Leaving } from "../http/tenants/moves-kit.ts";
 
 let it: Leaving;
@@ -48,6 +48,32 @@ describe("what is left of it", () => {
     const elsewhere = new Elsewhere({ data: it.api.data, isAtHome: async () => true });
     expect(await elsewhere.run(control)).toBe(1);
     expect((await it.api.handle("GET", `/poll/${poll.id}`, undefined, "rotated")).status).toBe(218);
+  });
+
+  test("goes account by account in turn: one with much does not hold up another's", async () => {
+    const { endpoints, store, tenants } = it.api.data;
+    const movedTo = { cell: "2B", machines: [], isOnDisk: true, taker: null, hasArrived: true };
+    const projects: number[] = [];
+    for (const count of [500, 1]) {
+      const made = await store.write(() => tenants.insertAccount({ name: `of ${count}`, plan: "pro" }));
+      tenants.rememberNewAccount(made);
+      const { id: projectId } = made.live.project;
+      const token = `of ${count}`;
+      it.api.callers.set(token, { ...owner, projectId, accountId: made.account.id });
+      for (let n = 0; n < count; n++) await it.api.endpoint({ url: it.api.receiver.url("gone") }, token);
+      const left = await store.write(() => tenants.updateAccount(made.account.id, () => ({ movedTo })));
+      tenants.rememberAccount(left.made);
+      projects.push(projectId);
+    }
+    const sizes: number[][] = [];
+    const rest = async () => void sizes.push(projects.map((id) => endpoints.ofProject(id).size));
+    const elsewhere = new Elsewhere({ data: it.api.data, isAtHome: async () => true });
+    expect(await elsewhere.run({ ...control, rest })).toBe(501);
+    expect([sizes[0], sizes[1], sizes.at(-1)]).toEqual([
+      [450, 1],
+      [450, 0],
+      [0, 0],
+    ]);
   });
 
   test("is asked for once where its cell does not answer", async () => {

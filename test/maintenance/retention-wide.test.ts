@@ -26,9 +26,13 @@ beforeEach(async () => {
 afterEach(() => api[Symbol.asyncDispose]());
 
 /** An event as a wide fan-out leaves it: to one endpoint, of which each delivery is open, or dead. */
-async function publishWide(fields: Partial<EndpointFields>, isDead: boolean): Promise<string> {
-  const endpoint = await api.endpoint({ url: api.receiver.url("wide"), ...fields });
-  const { id } = await api.publish("a.b");
+async function publishWide(
+  fields: Partial<EndpointFields>,
+  isDead: boolean,
+  token = "full",
+): Promise<string> {
+  const endpoint = await api.endpoint({ url: api.receiver.url("wide"), ...fields }, token);
+  const { id } = await api.publish("a.b", {}, token);
   eventId = api.data.ids.decode("evt", id) ?? 0;
   const { deliveries, store } = api.data;
   const at = clock.now();
@@ -63,6 +67,11 @@ const bodies = () => number("SELECT total(octet_length(data)) FROM event");
 test("that loses its bodies is asked before, in the first write and in the last", async () => {
   await publishWide({ status: "disabled" }, true);
   expect([await asked(3), bodies()]).toEqual([{ ages: 3, looks: 0 }, 0]);
+});
+
+test("that loses its bodies is asked as rarely where another project's does the same meanwhile", async () => {
+  for (const token of ["full", "other"]) await publishWide({ status: "disabled" }, true, token);
+  expect([await asked(3), bodies()]).toEqual([{ ages: 6, looks: 0 }, 0]);
 });
 
 test("of which a delivery is retried between two slices keeps its body", async () => {
