@@ -42,7 +42,7 @@ export class Dispatcher {
   /** Bytes of the bodies that are at hand for those that wait. */
   #bytes = 0;
   #isScheduled = false;
-  #onEmpty: (() => void)[] = [];
+  #onTurn: (() => void)[] = [];
 
   constructor(private readonly parts: DispatcherParts) {}
 
@@ -56,9 +56,15 @@ export class Dispatcher {
     return this.#ofEndpoint.get(endpointId) ?? 0;
   }
 
-  /** Resolves when none wait any more. */
-  untilEmpty(): Promise<void> {
-    return this.waiting === 0 ? Promise.resolve() : new Promise((resolve) => this.#onEmpty.push(resolve));
+  /** The same of one project's endpoints, without those that were erased meanwhile. */
+  waitingOfProject(projectId: number): number {
+    const line = this.#waiting.get(projectId);
+    return line === undefined ? 0 : line.items.length - line.done;
+  }
+
+  /** Resolves after the next turn, in which some of those that wait are brought; at once where none wait. */
+  untilNextTurn(): Promise<void> {
+    return this.waiting === 0 ? Promise.resolve() : new Promise((resolve) => this.#onTurn.push(resolve));
   }
 
   /**
@@ -148,8 +154,8 @@ export class Dispatcher {
       if (line.done < line.items.length) this.#waiting.set(projectId, shortened(line));
       break;
     }
-    if (this.#count > 0) return this.#schedule();
-    for (const resolve of this.#onEmpty.splice(0)) resolve();
+    if (this.#count > 0) this.#schedule();
+    for (const resolve of this.#onTurn.splice(0)) resolve();
   }
 
   /** Brings what there is time for, from the place `from` on; answers how far it came. */

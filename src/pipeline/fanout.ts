@@ -61,8 +61,8 @@ export class Spreader {
   readonly #queues = new Map<number, Queues>();
   /** The latest list of endpoints that was looked at, and the order that they keep: a batch shares one. */
   #lookedAt: Order | null = null;
-  /** Whoever waits until all of a fan-out is written. */
-  readonly #waiting = new Map<Fanout, () => void>();
+  /** By project: whoever waits until all of a fan-out is written. */
+  readonly #waiting = new Map<number, Map<Fanout, () => void>>();
   /** By project: deliveries that are still to be written, or announced. */
   readonly #rows = new Map<number, number>();
   /** By project, where any wait for room before more is written. */
@@ -145,15 +145,19 @@ export class Spreader {
    * disk is full, as then it goes on later; else at once.
    */
   add(fanout: Fanout, isAwaited: boolean): Promise<void> {
-    const ended = isAwaited
-      ? new Promise<void>((resolve) => this.#waiting.set(fanout, resolve))
-      : Promise.resolve();
+    const ended = isAwaited ? this.#untilWritten(fanout) : Promise.resolve();
     this.#lookAtOrder(fanout);
     if (fanout.ordered > fanout.written) this.#putInOrder(fanout);
     else this.#queuesOf(fanout.projectId).others.push(fanout);
     this.#count(fanout.projectId, restOf(fanout));
     this.#start();
     return ended;
+  }
+
+  #untilWritten(fanout: Fanout): Promise<void> {
+    const waiting = this.#waiting.get(fanout.projectId) ?? new Map<Fanout, () => void>();
+    this.#waiting.set(fanout.projectId, waiting);
+    return new Promise((resolve) => waiting.set(fanout, resolve));
   }
 
   /** Takes up those that a crash cut short. */
@@ -223,30 +227,36 @@ export class Spreader {
 
   async #run(): Promise<void> {
     this.#isRunning = true;
-    while (this.data.store.writable && !this.#isAhead) {
+    while (this.data.store.writable) {
       const slices = this.#takeSlices();
       if (slices.length === 0) break;
       await this.#writeAll(slices);
     }
     this.#isRunning = false;
     if (!this.data.store.writable) {
-      for (const fanout of this.#waiting.keys()) this.#answer(fanout);
+      for (const waiting of this.#waiting.values()) for (const fanout of waiting.keys()) this.#answer(fanout);
       for (const projectId of this.#atDoor.keys()) this.#openDoor(projectId);
-    } else if (this.#isAhead) this.#startOnceEmpty();
+    } else if (this.#queues.size > 0) this.#startOnceSomeHaveGone();
   }
 
-  #startOnceEmpty(): void {
+  #startOnceSomeHaveGone(): void {
     if (this.#isWaitingForDispatcher) return;
     this.#isWaitingForDispatcher = true;
-    void this.outlet.dispatcher.untilEmpty().then(() => {
+    void this.outlet.dispatcher.untilNextTurn().then(() => {
       this.#isWaitingForDispatcher = false;
       this.#start();
     });
   }
 
-  /** Very many are written no faster than they go out, unless somebody waits for them. */
-  get #isAhead(): boolean {
-    return this.#waiting.size === 0 && this.outlet.dispatcher.waiting > limit("fanoutAtOnceMax");
+  /**
+   * Very many are written no faster than they go out, unless somebody waits for them. A project that has less
+   * than a slice on its way is not ahead, whatever others have there: else a steady stream of theirs would
+   * stop it.
+   */
+  #isAhead(projectId: number): boolean {
+    const { dispatcher } = this.outlet;
+    if (dispatcher.waiting <= limit("fanoutAtOnceMax") || this.#waiting.has(projectId)) return false;
+    return dispatcher.waitingOfProject(projectId) >= limit("fanoutSliceRows");
   }
 
   /** In one transaction; where the disk is full, not at all. */
@@ -276,15 +286,21 @@ export class Spreader {
   }
 
   #answer(fanout: Fanout): void {
-    this.#waiting.get(fanout)?.();
-    this.#waiting.delete(fanout);
+    const waiting = this.#waiting.get(fanout.projectId);
+    waiting?.get(fanout)?.();
+    waiting?.delete(fanout);
+    if (waiting?.size === 0) this.#waiting.delete(fanout.projectId);
   }
 
-  /** What the next transaction writes: of one project, and where that has less, of the next ones too. */
+  /**
+   * What the next transaction writes: of one project, and where that has less, of the next ones too. Those
+   * that are ahead are passed over, and keep their places.
+   */
   #takeSlices(): Slice[] {
     const slices: Slice[] = [];
     let room = limit("fanoutSliceRows");
     for (const [projectId, queues] of this.#queues) {
+      if (this.#isAhead(projectId)) continue;
       room = this.#takeOf(queues, room, slices);
       // The next turn is another project's.
       this.#queues.delete(projectId);
@@ -321,7 +337,7 @@ export class Spreader {
     fanout.written = until;
     if (until < fanout.ordered) queue.unshift(fanout);
     else if (until < fanout.endpoints.length)
-      if (this.#waiting.has(fanout)) others.unshift(fanout);
+      if (this.#waiting.get(fanout.projectId)?.has(fanout)) others.unshift(fanout);
       else others.push(fanout);
     const bytes = this.data.events.bytesOf(fanout.eventId);
     return Math.max(until - from, Math.ceil((bytes * limit("fanoutSliceRows")) / limit("fanoutSliceBytes")));

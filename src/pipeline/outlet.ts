@@ -19,8 +19,10 @@ export interface Outlet {
     dispatch(synced: readonly Waiting[]): void;
     /** How many wait for later turns. */
     readonly waiting: number;
-    /** Resolves when none wait any more. */
-    untilEmpty(): Promise<void>;
+    /** The same of one project. */
+    waitingOfProject(projectId: number): number;
+    /** Resolves once some of those have gone; at once where none wait. */
+    untilNextTurn(): Promise<void>;
   };
 }
 

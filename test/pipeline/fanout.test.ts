@@ -3,6 +3,7 @@ import { afterEach, expect, spyOn, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { LIMITS } from "../../src/core/limits.ts";
 import type { Endpoint } from "../../src/core/model.ts";
+import { Dispatcher } from "../../src/delivery/dispatcher.ts";
 import { Spreader } from "../../src/pipeline/fanout.ts";
 import { type Api, startApi } from "../http/log-kit.ts";
 import { openTestData, type TestData } from "../kit/data.ts";
@@ -218,11 +219,108 @@ function heldSpreader({ data }: TestData) {
   const dispatcher = {
     dispatch: () => {},
     waiting: Number.POSITIVE_INFINITY,
-    untilEmpty: () => never,
+    waitingOfProject: () => Number.POSITIVE_INFINITY,
+    untilNextTurn: () => never,
   };
   const spreader = new Spreader(data, { clock, endpointsToPark: () => new Set(), dispatcher });
   return { spreader, time };
 }
+
+/**
+ * A spreader with a dispatcher whose turns come when the test says so, as no time is left between them, and
+ * which forgets what it brings.
+ */
+function steppedSpreader({ data }: TestData) {
+  const turns: (() => void)[] = [];
+  let isOver = true;
+  const dispatcher = new Dispatcher({
+    read: (id) => data.deliveries.get(id),
+    endpoint: (id) => data.endpoints.get(id),
+    enqueue: () => {},
+    schedule: (next) => void turns.push(next),
+    beginShare: () => ({ isOver }),
+  });
+  const clock = steadyOver(systemClock);
+  const spreader = new Spreader(data, { clock, endpointsToPark: () => new Set(), dispatcher });
+  /** One turn, and time for a transaction of the spreader. */
+  const step = async () => {
+    isOver = false;
+    turns.shift()?.();
+    isOver = true;
+    await data.store.write(() => null);
+  };
+  return { spreader, dispatcher, step };
+}
+
+/** A fan-out of one event to all of these, which nobody waits for. */
+async function spread({ data }: TestData, spreader: Spreader, projectId: number, ids: readonly number[]) {
+  const fanout = await data.store.write(() => {
+    const id = data.store.takeKey(1 + ids.length);
+    const event = { consumerId: null, externalId: null, sourceId: null, isTest: false, hops: 0 };
+    const counts = { timestamp: 0, deliveryCount: ids.length };
+    data.events.insert({ id, projectId, type: "wide", data: "{}", ...event, ...counts });
+    const list = { id, endpoints: ids, ordered: 0, asOf: data.endpoints.changes };
+    data.fanouts.insertList(list);
+    return data.fanouts.insert(projectId, id, id + 1, list);
+  });
+  await spreader.add(fanout, false);
+}
+
+/** Keys of so many endpoints of a project. */
+async function idsOf(it: TestData, projectId: number, count: number): Promise<number[]> {
+  const ids: number[] = [];
+  for (let n = 0; n < count; n++) ids.push((await it.endpoint({ projectId })).id);
+  return ids;
+}
+
+/** More than a slice takes goes into the line, however few of them go at once. */
+const SLICE = 2 * LIMITS.dispatchAtOnceMax.value;
+
+test("a wide event is written while another project's events keep the line full, and no faster than it goes out", async () => {
+  await using it = await openTestData();
+  setLimit("fanoutAtOnceMax", 3 * SLICE);
+  setLimit("fanoutSliceRows", SLICE);
+  const other = await it.data.tenants.createProject(it.project.accountId, "other", "live");
+  const ids = await idsOf(it, it.project.id, 8 * SLICE);
+  const [theirs = 0] = await idsOf(it, other.id, 1);
+  const { spreader, dispatcher, step } = steppedSpreader(it);
+  const flood = () => {
+    const one = { endpointId: theirs, due: 0, queueOrder: null, load: null };
+    dispatcher.dispatch(Array.from({ length: 5 * SLICE }, (_, id) => ({ id, ...one })));
+  };
+  flood();
+  await spread(it, spreader, it.project.id, ids);
+  let [most, least, turns] = [0, Number.POSITIVE_INFINITY, 0];
+  for (; it.data.fanouts.count() > 0 && turns < 50; turns++) {
+    flood();
+    await step();
+    most = Math.max(most, dispatcher.waitingOfProject(it.project.id));
+    least = Math.min(least, dispatcher.waitingOfProject(other.id));
+  }
+  // Without its turns one project would have to wait until the other one has none left.
+  expect([it.data.fanouts.count(), least > LIMITS.fanoutAtOnceMax.value]).toEqual([0, true]);
+  expect([turns < 50, most >= SLICE, most < 2 * SLICE]).toEqual([true, true, true]);
+});
+
+test("a wide event that is ahead goes on as its deliveries go out, and those on their way have a bound", async () => {
+  await using it = await openTestData();
+  setLimit("fanoutAtOnceMax", 3 * SLICE);
+  setLimit("fanoutSliceRows", SLICE);
+  const ids = await idsOf(it, it.project.id, 10 * SLICE);
+  const { spreader, dispatcher, step } = steppedSpreader(it);
+  await spread(it, spreader, it.project.id, ids);
+  const held: number[] = [];
+  for (let turns = 0; it.data.fanouts.count() > 0 && turns < 50; turns++) {
+    // Time for several transactions between two turns: it stops by itself.
+    for (let n = 0; n < 5; n++) await it.data.store.write(() => null);
+    held.push(dispatcher.waiting);
+    await step();
+  }
+  const [least, most] = [Math.min(...held), Math.max(...held)];
+  expect([it.data.fanouts.count(), most > 3 * SLICE, most <= 4 * SLICE]).toEqual([0, true, true]);
+  // It does not wait until none are left.
+  expect(least).toBeGreaterThan(SLICE);
+});
 
 test("the door of a project is opened by its own deliveries alone, for as many as there is room for", async () => {
   await using it = await openTestData();

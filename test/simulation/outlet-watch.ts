@@ -53,11 +53,8 @@ export class OutletWatch implements Outlet {
       get waiting() {
         return dispatcher.waiting;
       },
-      untilEmpty() {
-        // Only a fan-out asks, that is ahead of what goes out.
-        tell.met("fanoutAhead");
-        return dispatcher.untilEmpty();
-      },
+      waitingOfProject: (projectId) => dispatcher.waitingOfProject(projectId),
+      untilNextTurn: () => dispatcher.untilNextTurn(),
     };
     const enqueue = actors.enqueue.bind(actors);
     actors.enqueue = (waiting, starts) => {

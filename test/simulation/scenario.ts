@@ -79,7 +79,6 @@ export const MET_NAMES = [
   "lineWithoutBody",
   "bodyNotKept",
   "fanoutInSlices",
-  "fanoutAhead",
   "noSlot",
   "planQueueFull",
   "pollersFull",
