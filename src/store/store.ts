@@ -60,6 +60,8 @@ export class Store {
   /** For all work that can be divided. */
   readonly turns: TurnQueue;
   readonly #waiting = new WriteLines();
+  /** Milliseconds of a clock that never goes back; it stands still where the parts have none. */
+  readonly #monotonic: () => number;
   #state: State = "idle";
   /** Nothing commits for a while (`holdCommits`), whatever the state. */
   #isHeld = false;
@@ -83,6 +85,7 @@ export class Store {
   ) {
     this.keys = new KeySequence(lastKey(sqlite));
     this.turns = new TurnQueue(parts);
+    this.#monotonic = parts.monotonic ?? (() => 0);
     this.begin = sqlite.prepare("BEGIN IMMEDIATE");
     this.commit = sqlite.prepare("COMMIT");
     this.rollback = sqlite.prepare("ROLLBACK");
@@ -143,8 +146,9 @@ export class Store {
   }
 
   /**
-   * `write` for a project: where more waits than a transaction has time for, projects take turns. Writes of
-   * one project keep their order; those of two, or of a project and of nobody, do not.
+   * `write` for a project: where more waits than a transaction has time for, projects take turns by the
+   * time that their writes take. Writes of one project keep their order; those of two, or of a project and of
+   * nobody, do not.
    */
   writeFor<T>(owner: Owner, run: () => T, kept = false): Promise<T> {
     if (!this.writable && !kept)
@@ -292,8 +296,11 @@ export class Store {
     try {
       this.#began = this.parts.now();
       this.begin.run();
-      while (write) {
+      for (let at = this.#monotonic(); write; ) {
         write.value = write.run();
+        const since = at;
+        at = this.#monotonic();
+        waiting.charge(write.owner, at - since);
         write = share.isOver ? undefined : waiting.shift();
         if (write) batch.push(write);
       }

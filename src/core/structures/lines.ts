@@ -49,43 +49,67 @@ const DEBTORS_MAX = 1000;
 /** Accounts that are passed over at one time: it shall cost the same however many there are. */
 const PASSED_MAX = 100;
 
-/** Waiters of accounts, which take turns by the time that their pieces take. */
-export class TimedLines extends Lines {
+/** Whose turn it is among accounts that take turns by the time that their pieces take. */
+export class Debts<Account extends string | number | null> {
   /** What accounts have had above one piece that is free, in milliseconds, and not paid for yet. */
-  readonly #owed = new RecentMap<string, number>(DEBTORS_MAX);
+  readonly #owed = new RecentMap<Account, number>(DEBTORS_MAX);
 
-  owes(account: string): boolean {
+  owes(account: Account): boolean {
     return this.#owed.has(account);
   }
 
-  charge(account: string, ms: number): void {
+  charge(account: Account, ms: number): void {
     if (ms <= PAYMENT_MS) return;
     this.#owed.set(account, Math.min((this.#owed.get(account) ?? 0) + ms, OWED_MS_MAX));
   }
 
-  /** Passes over those that owe, who pay by that; false where nobody is left. */
-  passDebtors(): boolean {
-    for (let left = Math.min(this.order.length, PASSED_MAX); left > 0; left--) {
-      const [first = ""] = this.order;
+  /** Passes over those of `order` that owe, who pay by that; false where nobody is left. */
+  passDebtors(order: Account[]): boolean {
+    for (let left = Math.min(order.length, PASSED_MAX); left > 0; left--) {
+      const first = order[0] as Account;
       if (!this.owes(first)) return true;
       this.#pay(first, PAYMENT_MS);
-      this.order.push(this.order.shift() ?? first);
+      order.shift();
+      order.push(first);
     }
     return false;
   }
 
   /** Brings somebody to the front: where all owe, the one that owes least, which each of them is let off. */
-  bringNext(): void {
-    if (this.passDebtors()) return;
-    const debtors = this.order.slice(0, PASSED_MAX);
+  bringNext(order: Account[]): void {
+    if (this.passDebtors(order)) return;
+    const debtors = order.slice(0, PASSED_MAX);
     const least = Math.min(...debtors.map((account) => this.#owed.get(account) ?? 0));
     for (const account of debtors) this.#pay(account, least);
-    this.passDebtors();
+    this.passDebtors(order);
   }
 
-  #pay(account: string, ms: number): void {
+  #pay(account: Account, ms: number): void {
     const left = (this.#owed.get(account) ?? 0) - ms;
     if (left > 0) this.#owed.set(account, left);
     else this.#owed.delete(account);
+  }
+}
+
+/** Waiters of accounts, which take turns by the time that their pieces take. */
+export class TimedLines extends Lines {
+  readonly #debts = new Debts<string>();
+
+  owes(account: string): boolean {
+    return this.#debts.owes(account);
+  }
+
+  charge(account: string, ms: number): void {
+    this.#debts.charge(account, ms);
+  }
+
+  /** As of `Debts`. */
+  passDebtors(): boolean {
+    return this.#debts.passDebtors(this.order);
+  }
+
+  /** As of `Debts`. */
+  bringNext(): void {
+    this.#debts.bringNext(this.order);
   }
 }
