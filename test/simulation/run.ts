@@ -396,6 +396,8 @@ export class Simulation {
   async #calmDown(): Promise<void> {
     this.receivers.calm = true;
     this.sqlite.exec("PRAGMA max_page_count = 1000000");
+    // A process that is still starting answers nobody, and is told once it is there.
+    if (!this.isUp) return;
     this.#changes.account({ plan: "open", suspended: false });
     for (const id of this.endpoints) this.#changes.resume(id);
     this.pollers.drain();
