@@ -3,8 +3,8 @@ import { dispose } from "../../../src/store/log/disposal.ts";
 import { openTestData } from "../../kit/data.ts";
 
 test("what ends in very many slices stands in the line of its project, and others have their turn", async () => {
-  // Each transaction has time for one job.
-  await using it = await openTestData({ beginShare: () => ({ isOver: true }) });
+  // Each transaction has time for one job, and no job takes longer than another.
+  await using it = await openTestData({ beginShare: () => ({ isOver: true }), monotonic: () => 0 });
   const { store } = it.data;
   const endpoint = await it.endpoint({ status: "disabled", disabledReason: "failing" });
   const ids = await store.write(() =>
