@@ -3,8 +3,8 @@
  *
  *   bun test/bench/restart.ts [--kills 10] [--binary path]
  *
- * Before each kill batches of events of 1 KiB are published to one endpoint for two seconds. Prints each time,
- * the median and the most, to some 20 ms, and judges none.
+ * Before each kill batches of events of 1 KiB are published to one endpoint for two seconds. Prints each
+ * time, the median and the most, to some 20 ms, and judges none.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
