@@ -24,10 +24,10 @@ import type { ReceiverReport } from "./receiver.ts";
 import { median } from "./report.ts";
 import {
   callServer,
-  type Contender,
   createEndpoints,
+  killUnderLoad,
   publishBatches,
-  SERVICE,
+  serviceOf,
   type Server,
   startAgain,
   startServer,
@@ -44,14 +44,12 @@ const { values: options } = parseArgs({
 const waiting = Number(options.waiting);
 const stored = Number(options.stored);
 const endpoints = Number(options.endpoints);
-const contender: Contender =
-  options.binary === undefined ? SERVICE : { name: "service", command: [options.binary] };
+const contender = serviceOf(options.binary);
 const MIB = 2 ** 20;
 const BODY_BYTES = 1024;
 const WARM_UP_MS = 4000;
 const FRESH_MS = 6000;
 const PACED_PER_SECOND = 500;
-const LOADED_MS = 2000;
 const ASKED_TIMES = 9;
 const WAITING = "bench.waiting";
 /** No endpoint gets these. */
@@ -98,14 +96,6 @@ async function measureFresh(server: Server, receiver: Peer): Promise<number> {
   const { lastAtUs } = await receiver.ask<ReceiverReport>("report");
   await generator.stop();
   return accepted / ((lastAtUs - firstAtUs) / 1e6);
-}
-
-/** Killed with SIGKILL while batches that no endpoint gets are published. */
-async function killUnderLoad(server: Server): Promise<void> {
-  const publishing = publishBatches(server, UNHEARD, Infinity).catch(() => {});
-  await Bun.sleep(LOADED_MS);
-  await server.kill();
-  await publishing;
 }
 
 /**
@@ -206,7 +196,7 @@ console.log(
     `${peakMiB(server)} MiB at most, ${perEvent.toFixed(0)} bytes on disk for each`,
 );
 await askPages(server, id);
-await killUnderLoad(server);
+await killUnderLoad(server, UNHEARD);
 began = performance.now();
 server = await startAgain(contender, directory, server);
 console.log(`after kill -9 ready in ${(seconds(began) * 1000).toFixed(0)} ms: ${rssMiB(server)} MiB`);

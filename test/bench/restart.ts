@@ -14,34 +14,16 @@ import { startPeer } from "./children.ts";
 import { eventType } from "./event.ts";
 import { describeMachine } from "./machine.ts";
 import { median } from "./report.ts";
-import {
-  type Contender,
-  createEndpoints,
-  publishBatches,
-  SERVICE,
-  type Server,
-  startAgain,
-  startServer,
-} from "./server.ts";
+import { createEndpoints, killUnderLoad, serviceOf, startAgain, startServer } from "./server.ts";
 
 const { values: options } = parseArgs({
   options: { kills: { type: "string", default: "10" }, binary: { type: "string" } },
 });
-const contender: Contender =
-  options.binary === undefined ? SERVICE : { name: "service", command: [options.binary] };
-const LOADED_MS = 2000;
+const contender = serviceOf(options.binary);
 
 const directory = mkdtempSync(join(tmpdir(), "sealpost-restart-"));
 process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
 process.on("SIGINT", () => process.exit(130));
-
-/** Publishes batches until the service is gone. */
-async function killUnderLoad(server: Server): Promise<void> {
-  const publishing = publishBatches(server, eventType(0), Infinity).catch(() => {});
-  await Bun.sleep(LOADED_MS);
-  await server.kill();
-  await publishing;
-}
 
 console.log(describeMachine(directory));
 const { peer: receiver, ready } = await startPeer("receiver.ts", { copies: 1, delayMs: 0 });
@@ -50,7 +32,7 @@ let server = await startServer(contender, directory);
 await createEndpoints(server, { count: 1, fanout: 1, at });
 const times: number[] = [];
 for (let kill = 0; kill < Number(options.kills); kill++) {
-  await killUnderLoad(server);
+  await killUnderLoad(server, eventType(0));
   const began = performance.now();
   server = await startAgain(contender, directory, server);
   times.push(performance.now() - began);

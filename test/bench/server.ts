@@ -8,6 +8,7 @@ const START_TIMEOUT_MS = 20_000;
 const POLL_MS = 20;
 const CREATED_AT_ONCE = 16;
 const BATCH = 500;
+const LOADED_MS = 2000;
 const BATCH_CONNECTIONS = 4;
 
 /**
@@ -29,6 +30,11 @@ export const SERVICE: Contender = {
   name: "service",
   command: [process.execPath, join(import.meta.dir, "../../src/main.ts")],
 };
+
+/** The service from its sources, or an executable of it. */
+export function serviceOf(binary: string | undefined): Contender {
+  return binary === undefined ? SERVICE : { name: "service", command: [binary] };
+}
 
 export interface Server {
   pid: number;
@@ -68,6 +74,14 @@ export async function startAgain(
   { apiKey, testKey }: Server,
 ): Promise<Server> {
   return { ...(await launch(contender, directory, {})), apiKey, testKey };
+}
+
+/** Killed with SIGKILL after two seconds in which batches of this type were published. */
+export async function killUnderLoad(server: Server, type: string): Promise<void> {
+  const publishing = publishBatches(server, type, Infinity).catch(() => {});
+  await Bun.sleep(LOADED_MS);
+  await server.kill();
+  await publishing;
 }
 
 async function launch(
