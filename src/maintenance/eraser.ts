@@ -2,7 +2,7 @@ import { limit } from "../core/limits.ts";
 import { OneByOne } from "../core/structures/one-by-one.ts";
 import type { Actors } from "../delivery/actors.ts";
 import type { JobControl } from "../platform/job-control.ts";
-import { BEFORE_ALL, removeSomeRest } from "./retention.ts";
+import { removeSomeRest } from "./retention.ts";
 import type { Data } from "../store/data.ts";
 import type { Endpoint } from "../core/model.ts";
 import type { Consumer, Erasure, Owned } from "../store/cleanup/erasures.ts";
@@ -178,9 +178,9 @@ export class Eraser {
     const { erasures } = this.parts.data;
     const begun = new Map<number, AsyncGenerator<number, void>>();
     let events = 0;
-    let restOf: number | null = BEFORE_ALL;
+    let restOf: number | null = null;
     for (let projectId = 0; !control.isStopping(); ) {
-      restOf = await removeSomeRest(this.parts, restOf ?? BEFORE_ALL);
+      restOf = await removeSomeRest(this.parts, restOf);
       const erasure = erasures.firstRunning(projectId) ?? erasures.firstRunning(0);
       if (erasure === null && restOf === null) break;
       if (erasure === null) {

@@ -135,7 +135,7 @@ export class Retention {
   }
 
   async #removeRest(control: JobControl): Promise<void> {
-    let of = await removeSomeRest(this.parts, BEFORE_ALL);
+    let of = await removeSomeRest(this.parts, null);
     for (; of !== null && !control.isStopping(); of = await removeSomeRest(this.parts, of))
       await control.rest();
   }
@@ -359,17 +359,17 @@ export class Retention {
 }
 
 /** No project has such a key. */
-export const BEFORE_ALL = -1;
+const BEFORE_ALL = -1;
 
 /**
- * Removes a slice of what hangs on events that have left the log, of the next project behind this one.
- * Answers whose it was; null where nothing is left.
+ * Removes a slice of what hangs on events that have left the log, of the next project behind this one;
+ * null: the first. Answers whose it was; null where nothing is left.
  */
 export async function removeSomeRest(
   { data: { removal, store } }: { data: Pick<Data, "store" | "removal"> },
-  afterProject: number,
+  afterProject: number | null,
 ): Promise<number | null> {
-  const projectId = removal.nextWithRest(afterProject) ?? removal.nextWithRest(BEFORE_ALL);
+  const projectId = removal.nextWithRest(afterProject ?? BEFORE_ALL) ?? removal.nextWithRest(BEFORE_ALL);
   if (projectId === null) return null;
   await store.write(() => removal.securely(() => removal.removeRest(projectId)));
   return projectId;
