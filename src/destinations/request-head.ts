@@ -4,7 +4,7 @@ import type { OutgoingRequest } from "./destination.ts";
 /**
  * The head of a request as attempts keep it: "METHOD URL", then a header a line. What differs on each attempt
  * of the same endpoint stands in the attempt's own row, so that the head itself is stored once; here only its
- * name stands.
+ * name stands, and behind a space the name that the row has it by, where that is another.
  */
 
 const VARYING = new Set(["webhook-id", "webhook-timestamp", "webhook-signature", "x-amz-date", "x-ms-date"]);
@@ -22,20 +22,30 @@ export function hasSameHead(one: Headed, other: Headed): boolean {
     const [name, value] = one.headers[at] ?? [];
     const [otherName, otherValue] = other.headers[at] ?? [];
     if (name !== otherName) return false;
-    if (value !== otherValue && !(isVarying(name, value) && isVarying(otherName, otherValue))) return false;
+    if (value === otherValue) continue;
+    const rowName = rowNameOf(one, name, value);
+    if (rowName === null || rowName !== rowNameOf(other, name, otherValue)) return false;
   }
   return true;
 }
 
-/** One in quotes is not the value as the attempt's row has it. */
-function isVarying(name = "", value = ""): boolean {
-  return VARYING.has(name) && !value.startsWith('"');
+/**
+ * By which name the attempt's own row has the value; null where it has not. A header of a second prefix
+ * repeats one of the three.
+ */
+function rowNameOf({ headers }: Headed, name = "", value = ""): string | null {
+  // One in quotes is not the value as the row has it.
+  if (VARYING.has(name)) return value.startsWith('"') ? null : name;
+  const own = `webhook-${name.slice(name.lastIndexOf("-") + 1)}`;
+  return VARYING.has(own) && headers.some((header) => header[0] === own && header[1] === value) ? own : null;
 }
 
-export function requestHeadOf({ method, url, headers, secretQuery }: OutgoingRequest): string {
+export function requestHeadOf(request: OutgoingRequest): string {
+  const { method, url, headers, secretQuery } = request;
   let text = `${method} ${secretQuery ? `${url.origin}${url.pathname}?${MASK}` : url.href}`;
   for (const [name, value] of headers) {
-    if (isVarying(name, value)) text += `\n${name}`;
+    const rowName = rowNameOf(request, name, value);
+    if (rowName !== null) text += rowName === name ? `\n${name}` : `\n${name} ${rowName}`;
     else text += `\n${name}: ${isCredentialHeader(name) ? MASK : value}`;
   }
   return text;
@@ -65,7 +75,10 @@ export function readRequestHead(
   const space = line.indexOf(" ");
   const headers = lines.map((text): [string, string] => {
     const colon = text.indexOf(": ");
-    if (colon < 0) return [text, varying[text] ?? ""];
+    if (colon < 0) {
+      const [own = "", rowName = own] = text.split(" ");
+      return [own, varying[rowName] ?? ""];
+    }
     const name = text.slice(0, colon);
     // Asked once more: it may have been kept before the name was known as a credential's.
     return [name, isCredentialHeader(name) ? MASK : text.slice(colon + 2)];

@@ -1,15 +1,15 @@
 import { rejected } from "../answers.ts";
 import { HOPS_HEADER } from "../../core/hops.ts";
 import { type DestinationKind, isSuccess } from "../destination.ts";
-import { perConfig } from "../requests.ts";
+import { headersWith, perConfig, textOf, webhookHeadersOf } from "../requests.ts";
 import { urlParts } from "../../transport/url-parts.ts";
-import { USER_AGENT } from "../../transport/user-agent.ts";
 
 const CONTENT_TYPE = ["content-type", "application/json"] as const;
-const AGENT = ["user-agent", USER_AGENT] as const;
 const FIRST_HOP = [HOPS_HEADER, "1"] as const;
 
 const urlOf = perConfig(({ url }) => urlParts(new URL(String(url))));
+
+const PREFIX = "webhook";
 
 /** A URL of the customer's: Standard Webhooks over HTTP. */
 export const http: DestinationKind = {
@@ -31,19 +31,29 @@ export const http: DestinationKind = {
       secret: false,
       address: true,
     },
+    {
+      name: "header_prefix",
+      label: "Second prefix of the headers",
+      help: "For receivers that came from another service: with `svix`, the three headers are sent as `svix-id`, `svix-timestamp` and `svix-signature` too.",
+      required: false,
+      secret: false,
+      address: false,
+      pattern: "[a-z][a-z0-9]{0,31}(-[a-z0-9]{1,32}){0,3}",
+      check: (text) => (text === PREFIX ? `The three headers have the prefix ${PREFIX} anyway.` : null),
+    },
   ],
   maxBytes: null,
   request(config, message) {
-    const headers: (readonly [string, string])[] = [
+    const signed = webhookHeadersOf(message);
+    const own: (readonly [string, string])[] = [
       CONTENT_TYPE,
-      AGENT,
-      ["webhook-id", message.id],
-      ["webhook-timestamp", String(message.timestampSeconds)],
-      ["webhook-signature", message.signature],
+      ...signed,
       message.hops === 0 ? FIRST_HOP : [HOPS_HEADER, String(message.hops + 1)],
-      ...message.headers,
     ];
-    return { method: "POST", url: urlOf(config), headers, body: message.body };
+    const second = textOf(config, "header_prefix");
+    if (second !== null)
+      for (const [name, value] of signed) own.push([second + name.slice(PREFIX.length), value]);
+    return { method: "POST", url: urlOf(config), headers: headersWith(own, message), body: message.body };
   },
   judge: ({ status }) => (isSuccess(status) ? { delivered: true } : rejected()),
 };
@@ -52,6 +62,9 @@ export const http: DestinationKind = {
 export const german = {
   "HTTP URL": "HTTP-Adresse",
   URL: "URL",
+  "Second prefix of the headers": "Zweites Präfix der Header",
+  "For receivers that came from another service: with `svix`, the three headers are sent as `svix-id`, `svix-timestamp` and `svix-signature` too.":
+    "Für Empfänger, die von einem anderen Dienst kommen: Mit `svix` werden die drei Header auch als `svix-id`, `svix-timestamp` und `svix-signature` gesendet.",
   "Where deliveries are posted to. It must resolve to public addresses only.":
     "Wohin Zustellungen gesendet werden. Sie muss zu öffentlichen Adressen führen.",
 };

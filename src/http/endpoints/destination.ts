@@ -27,16 +27,20 @@ export function readDestination(body: DestinationBody, before: Destination, faul
     faults.push({ pointer: "/kind", detail: `Expected one of ${known.join(", ")}.` });
     return before;
   }
-  const given = readConfig(kind, body, faults);
   const isSameKind = kind.kind === before.kind;
+  const given = readConfig(kind, body, isSameKind ? before : null, faults);
   if (given === null && isSameKind) return requireConfigured(kind, before, faults);
   return new FieldReader(kind, body, isSameKind ? before : null, faults).read(given ?? {});
 }
 
-/** `config` with what stands in the top-level `url`; null where the body has neither. */
+/**
+ * `config` with what stands in the top-level `url`, which by itself changes nothing else of the `stored` one;
+ * null where the body has neither.
+ */
 function readConfig(
   kind: KindRow,
   { config, url }: DestinationBody,
+  stored: Destination | null,
   faults: Fault[],
 ): Readonly<Record<string, unknown>> | null {
   if (url === undefined) return config ?? null;
@@ -48,7 +52,7 @@ function readConfig(
   if (inside !== url) {
     faults.push({ pointer: "/url", detail: "This differs from config.url: give one of them." });
   }
-  return { ...config, url };
+  return { ...(config ?? stored?.config), url };
 }
 
 /** Nothing was said of the destination: right where there is one already. */

@@ -1,11 +1,21 @@
+import type { OutgoingRequest } from "../../../src/destinations/destination.ts";
 import { DELIVERED, type KindCase, refused, textOf, webhookHeaders } from "./case.ts";
+
+const url = "http://127.0.0.1:9/hook";
+
+/** The three headers, by either prefix: what differed between the two would stand here. */
+function bothPrefixes({ headers }: OutgoingRequest): Record<string, string> {
+  const second = headers.map(([name, value]) => [name.replace(/^svix-/, "webhook-"), value] as const);
+  return { ...webhookHeaders(headers), ...webhookHeaders(second) };
+}
 
 export const http: KindCase = {
   kind: "http",
-  config: { url: "http://127.0.0.1:9/hook" },
+  config: { url, header_prefix: "svix" },
+  others: [{ url }],
   received: (request) => ({
     body: textOf(request),
-    headers: webhookHeaders(request.headers),
+    headers: bothPrefixes(request),
     identity: webhookHeaders(request.headers)["webhook-id"] ?? null,
   }),
   statusDecides: true,

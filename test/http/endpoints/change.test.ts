@@ -1,4 +1,5 @@
 /** Changing endpoints over the whole service: PATCH, pause, resume, enable, delete. */
+import { Webhook as Svix } from "svix";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { EndpointAnswer } from "../../../src/http/endpoints/shape.ts";
 import { startApp } from "../../kit/app.ts";
@@ -86,6 +87,25 @@ describe("changing", () => {
     expect(json).toMatchObject({ url: moved.url, config: { url: moved.url } });
     await bench.publish(type);
     await bench.receiver.arrived(moved.name);
+  });
+
+  test("a new address alone leaves the second prefix as it is, by which a receiver of Svix's verifies", async () => {
+    const { url, type } = bench.fresh();
+    const moved = bench.fresh();
+    const config = { url, header_prefix: "svix" };
+    const { id, secret } = await bench.create({ config, event_types: [type], headers: { "svix-id": "own" } });
+    const { json } = await bench.app.live.patch(`/v1/endpoints/${id}`, { url: moved.url });
+    expect(json).toMatchObject({ url: moved.url, config: { url: moved.url, header_prefix: "svix" } });
+    await bench.publish(type);
+    const [request] = await bench.receiver.arrived(moved.name);
+    const headers = Object.entries(request?.headers ?? {}).filter(([name]) => name.startsWith("svix-"));
+    expect(headers).toHaveLength(3);
+    // It throws where the signature is wrong.
+    new Svix(secret).verify(String(request?.body), Object.fromEntries(headers));
+    const gone = await bench.app.live.patch(`/v1/endpoints/${id}`, { config: { url } });
+    expect(gone.json["config"]).toEqual({ url });
+    const doubled = { config: { url, header_prefix: "webhook" } };
+    expectFault(await bench.app.live.patch(`/v1/endpoints/${id}`, doubled), "/config/header_prefix");
   });
 
   test("adding v1a makes a key, answers its public half, and signs with it; taking it away ends that", async () => {

@@ -32,7 +32,10 @@ describe("the kinds", () => {
     expect(kinds.map(({ kind }) => kind)).toEqual(listKinds().map(({ kind }) => kind));
     expect(kinds.find(({ kind }) => kind === "http")).toMatchObject({
       name: "HTTP URL",
-      fields: [{ name: "url", label: "URL", required: true, secret: false, address: true, type: "string" }],
+      fields: [
+        { name: "url", label: "URL", required: true, secret: false, address: true, type: "string" },
+        { name: "header_prefix", required: false, secret: false, address: false, type: "string" },
+      ],
       max_bytes: null,
     });
     for (const { fields } of kinds) {

@@ -99,7 +99,7 @@ function media(operationId: string, role: "body" | number): Media {
 test("an endpoint by its url may have a config without one, as the service takes it", () => {
   const { config } = named("#/components/schemas/NewHttpEndpoint").properties ?? {};
   expect([Object.keys(follow(config ?? {}).properties ?? {}), follow(config ?? {}).required]).toEqual([
-    ["url"],
+    ["url", "header_prefix"],
     undefined,
   ]);
 });

@@ -178,6 +178,8 @@ async function readEndpoint(
     id: `${IDS}${endpoint.id}`,
     consumer_id: consumerIdOf(application),
     url: endpoint.url,
+    // Who verifies by hand reads these names.
+    config: { header_prefix: "svix" },
     description: endpoint.description || null,
     event_types: endpoint.eventTypes ?? endpoint.filterTypes ?? null,
     headers: { ...headers, ...Object.fromEntries(sensitive.map((name) => [name, null])) },
