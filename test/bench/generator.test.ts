@@ -89,3 +89,35 @@ test("a bench ends and names the process of it that ended unasked", () => {
   expect(exitCode).toBe(1);
   expect(stderr.toString()).toContain("generator.ts ended with exit code 137");
 }, 20_000);
+
+test("types that are not counted are published, and are not in the report", async () => {
+  let answered = 0;
+  using server = Bun.listen<Publisher>({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      open(socket) {
+        const read = createFramer(() => {
+          answered++;
+          socket.write(ACCEPTED);
+        });
+        socket.data = { read };
+      },
+      data: (socket, chunk) => socket.data.read(chunk),
+    },
+  });
+  const settings: GeneratorSettings = {
+    port: server.port,
+    apiKeys: ["sp_live_none"],
+    connections: 1,
+    types: 4,
+    uncounted: 1,
+    bodyBytes: 1024,
+    perSecond: 0,
+  };
+  const { peer } = await startPeer("generator.ts", settings);
+  const { accepted } = await peer.ask<GeneratorReport>({ runMs: 20 });
+  await peer.stop();
+  expect(answered - accepted).toBeGreaterThan(0);
+  expect(accepted).toBeWithin(Math.floor(answered * 0.75) - 1, Math.ceil(answered * 0.75) + 2);
+});

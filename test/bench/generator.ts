@@ -18,13 +18,15 @@ export interface GeneratorSettings {
   connections: number;
   /** The events are of so many types, one after the other. */
   types: number;
+  /** So many of the types, the last ones, are not in the report. */
+  uncounted?: number;
   bodyBytes: number;
   /** 0: as often as answers come. */
   perSecond: number;
 }
 
 export interface GeneratorReport {
-  /** Requests answered with 2xx. */
+  /** Requests answered with 2xx, of the types that are counted. */
   accepted: number;
   /** How often each other status was answered. */
   refused: Record<string, number>;
@@ -36,6 +38,7 @@ export interface GeneratorReport {
 interface Connection {
   read: (chunk: Buffer) => void;
   sentAtUs: number;
+  isCounted: boolean;
   /** One of each type. */
   requests: PublishRequest[];
   /** What the socket has not taken yet of a long request. */
@@ -43,6 +46,7 @@ interface Connection {
 }
 
 const settings = JSON.parse(process.argv[2] ?? "{}") as GeneratorSettings;
+const counted = settings.types - (settings.uncounted ?? 0);
 const host = `127.0.0.1:${settings.port}`;
 const requestsByKey = settings.apiKeys.map((apiKey) =>
   Array.from({ length: settings.types }, (_, type) => preparePublish(host, apiKey, type, settings.bodyBytes)),
@@ -65,9 +69,11 @@ let due = 0;
 function publish(socket: Socket<Connection>, sentAtUs: number): void {
   sequence++;
   const { requests } = socket.data;
-  const request = requests[sequence % requests.length];
+  const type = sequence % requests.length;
+  const request = requests[type];
   if (request === undefined) throw new Error("no type to publish");
   socket.data.sentAtUs = sentAtUs;
+  socket.data.isCounted = type < counted;
   const bytes = request.write(sequence, sentAtUs);
   const taken = socket.write(bytes);
   // The request is written in place for the next event, so what is left of it is copied.
@@ -82,8 +88,9 @@ function sendRest(socket: Socket<Connection>): void {
 function readAnswer(socket: Socket<Connection>, answer: Buffer): void {
   const status = readStatus(answer);
   const answeredAtUs = nowUs();
-  if (status >= 200 && status < 300) latenciesUs.push(answeredAtUs - socket.data.sentAtUs);
-  else refused[status] = (refused[status] ?? 0) + 1;
+  if (status >= 200 && status < 300) {
+    if (socket.data.isCounted) latenciesUs.push(answeredAtUs - socket.data.sentAtUs);
+  } else refused[status] = (refused[status] ?? 0) + 1;
   if (settings.perSecond > 0) idle.push(socket);
   else if (answeredAtUs < untilUs) return publish(socket, answeredAtUs);
   busy--;
@@ -128,7 +135,7 @@ function connect(index: number): Promise<Socket<Connection>> {
     socket: {
       open(socket) {
         const read = createFramer((answer) => readAnswer(socket, answer));
-        socket.data = { sentAtUs: 0, read, requests, rest: NOTHING };
+        socket.data = { sentAtUs: 0, isCounted: true, read, requests, rest: NOTHING };
       },
       data: (socket, chunk) => socket.data.read(chunk),
       drain: sendRest,

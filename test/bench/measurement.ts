@@ -24,10 +24,16 @@ export interface Load {
   connections: number;
   endpoints: number;
   bodyBytes: number;
+  /** Events are of so many types, each for endpoints of its own. 0: until all endpoints have theirs. */
+  types: number;
   /** So many of the endpoints get each event. */
   fanout: number;
   /** The receiver answers so much later. */
   receiverDelayMs: number;
+  /** So many endpoints get events like the others, and are not measured: each event is for one endpoint. */
+  uncounted: number;
+  /** Those are never answered. */
+  uncountedHang: boolean;
   /** So many events of 1 KiB, which no endpoint gets, are there before. */
   stored: number;
   /** Events a second; 0: as often as answers come. */
@@ -46,8 +52,11 @@ export const USUAL_LOAD: Load = {
   connections: 64,
   endpoints: 1,
   bodyBytes: 1024,
+  types: 0,
   fanout: 1,
   receiverDelayMs: 0,
+  uncounted: 0,
+  uncountedHang: false,
   stored: 0,
   perSecond: 0,
   hosts: 1,
@@ -68,6 +77,8 @@ export interface Measurement {
   idleBytes: number;
   peakBytes: number;
   afterBytes: number;
+  /** Open in the server's process when all is delivered, and connections stand that are kept. */
+  files: number;
   accepted: number;
   /** Deliveries of accepted events that were never received. */
   lost: number;
@@ -83,7 +94,8 @@ export interface Peers {
   receiver: Peer;
 }
 
-interface Bench extends Peers {
+/** A contender under load, and who loads it. */
+export interface Bench extends Peers {
   server: Server;
 }
 
@@ -106,6 +118,7 @@ export async function measure(contender: Contender, load: Load, directory: strin
     idleBytes,
     peakBytes: after.server.peakRssBytes,
     afterBytes: after.server.rssBytes,
+    files: after.server.files,
     accepted: published.accepted,
     lost: published.accepted * load.fanout - received.received,
     duplicates: received.duplicates,
@@ -114,10 +127,18 @@ export async function measure(contender: Contender, load: Load, directory: strin
   };
 }
 
-async function startBench(contender: Contender, load: Load, directory: string): Promise<Bench> {
+/** Starts all that a run needs, on the empty folder `directory`. */
+export async function startBench(contender: Contender, load: Load, directory: string): Promise<Bench> {
   const tls = load.isTls ? certify(load.hosts, directory) : undefined;
-  const { fanout, receiverDelayMs: delayMs, closes } = load;
-  const toReceive: ReceiverSettings = { copies: fanout, delayMs, closes, certificates: tls?.certificates };
+  const { fanout, receiverDelayMs: delayMs, uncounted, uncountedHang: hangs, closes } = load;
+  const toReceive: ReceiverSettings = {
+    copies: fanout,
+    delayMs,
+    hangs,
+    closes,
+    ...(uncounted > 0 && { counted: load.endpoints - uncounted }),
+    certificates: tls?.certificates,
+  };
   const receiver = await startPeer("receiver.ts", toReceive);
   const { port } = receiver.ready as { port: number };
   const server = await startServer(contender, directory, tls && { NODE_EXTRA_CA_CERTS: tls.authority });
@@ -128,7 +149,8 @@ async function startBench(contender: Contender, load: Load, directory: string): 
     port: server.port,
     apiKeys: [server.apiKey],
     connections: load.connections,
-    types: load.endpoints / load.fanout,
+    types: load.types || load.endpoints / load.fanout,
+    uncounted,
     bodyBytes: load.bodyBytes,
     perSecond: load.perSecond,
   };
@@ -157,7 +179,7 @@ function certify(hosts: number, directory: string) {
 }
 
 /** The generator goes first: it treats a connection that is closed under it as a fault. */
-async function stopBench(bench: Bench): Promise<void> {
+export async function stopBench(bench: Bench): Promise<void> {
   await bench.generator.stop();
   await bench.server.stop();
   await bench.receiver.stop();

@@ -8,6 +8,8 @@ export interface ProcessUsage {
   cpuSeconds: number;
   rssBytes: number;
   peakRssBytes: number;
+  /** Open ones, sockets included. */
+  files: number;
 }
 
 /** Reads what a process has used so far, from /proc (Linux only; see proc(5)). */
@@ -19,6 +21,7 @@ export function readProcess(pid: number): ProcessUsage {
     cpuSeconds: (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND,
     rssBytes: readKilobytes(status, "VmRSS"),
     peakRssBytes: readKilobytes(status, "VmHWM"),
+    files: readdirSync(`/proc/${pid}/fd`).length,
   };
 }
 

@@ -16,6 +16,10 @@ export interface ReceiverSettings {
   copies: number;
   /** From a delivery to its answer. */
   delayMs: number;
+  /** What comes for `/hooks/` with this number or a higher one is not counted. Left out: all is. */
+  counted?: number;
+  /** It is not answered either. */
+  hangs?: boolean;
   /** It closes a connection with the first answer. */
   closes?: boolean;
   /** The certificates of the addresses at which it listens with TLS. Left out: all addresses, without TLS. */
@@ -32,11 +36,13 @@ export interface ReceiverReport {
   latency: Percentiles;
 }
 
-const { copies, delayMs, closes, certificates } = JSON.parse(process.argv[2] ?? "{}") as ReceiverSettings;
+const settings = JSON.parse(process.argv[2] ?? "{}") as ReceiverSettings;
+const { copies, delayMs, counted, hangs, closes, certificates } = settings;
 const last = closes ? "connection: close\r\n" : "";
 const answer = Buffer.from(`HTTP/1.1 200 OK\r\n${last}content-length: 0\r\n\r\n`);
 const sequenceMark = Buffer.from(SEQUENCE_MARK);
 const sentAtMark = Buffer.from(SENT_AT_MARK);
+const hookMark = Buffer.from("/hooks/");
 
 let arrivals = new Map<number, number>();
 let latenciesUs: number[] = [];
@@ -50,7 +56,8 @@ const handler: SocketHandler<{ read: (chunk: Buffer) => void }> = {
       else socket.write(answer);
     };
     const read = createFramer((request) => {
-      record(request);
+      if (isCounted(request)) record(request);
+      else if (hangs) return;
       if (delayMs === 0) reply();
       else setTimeout(reply, delayMs);
     });
@@ -67,6 +74,11 @@ function listen(): number {
     for (const hostname of addresses)
       ({ port } = Bun.listen({ hostname, port, tls: { key, cert }, socket: handler }));
   return port;
+}
+
+function isCounted(request: Buffer): boolean {
+  if (counted === undefined) return true;
+  return readDigits(request, request.indexOf(hookMark) + hookMark.length) < counted;
 }
 
 function record(request: Buffer): void {

@@ -12,6 +12,7 @@ const clean: Measurement = {
   idleBytes: 40_000_000,
   peakBytes: 90_000_000,
   afterBytes: 80_000_000,
+  files: 150,
   accepted: 96_000,
   lost: 0,
   duplicates: 0,

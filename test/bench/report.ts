@@ -27,6 +27,7 @@ const columns: Column<Measurement>[] = [
   { title: "RSS idle MiB", digits: 0, read: (run) => run.idleBytes / MEBIBYTE },
   { title: "peak", digits: 0, read: (run) => run.peakBytes / MEBIBYTE },
   { title: "after", digits: 0, read: (run) => run.afterBytes / MEBIBYTE },
+  { title: "files", digits: 0, read: (run) => run.files },
   { title: "other cores", digits: 2, read: (run) => run.otherCores },
 ];
 

@@ -9,7 +9,7 @@
  * not end with exit code 0; and, in a run of at least five minutes, where its memory grows by more than 1 MiB
  * a minute after the second minute.
  */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -100,8 +100,8 @@ function churn(server: Server, url: string): { stop(): Promise<void> } {
 }
 
 function sample(pid: number, atSeconds: number): Sample {
-  const rssMiB = readProcess(pid).rssBytes / MIB;
-  return { atSeconds, rssMiB, files: readdirSync(`/proc/${pid}/fd`).length };
+  const { rssBytes, files } = readProcess(pid);
+  return { atSeconds, rssMiB: rssBytes / MIB, files };
 }
 
 /** MiB a minute, by least squares. */
