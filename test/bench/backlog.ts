@@ -2,16 +2,18 @@
  * The backlog bench: what many events that wait cost on disk, in memory, at a restart, in what a page of the
  * portal asks for, and how fast they go out.
  *
- *   bun test/bench/backlog.ts [--waiting 1000000] [--stored 0] [--endpoints 1] [--binary path]
+ *   bun test/bench/backlog.ts [--waiting 1000000] [--stored 0] [--endpoints 1]
+ *                             [--binary path | --profile file]
  *
  * `--stored`: so many events that nobody gets are there before. `--endpoints`: so many others stand beside
  * the one that the events wait for. The service is killed with SIGKILL while events are published, and
  * started again. Then the endpoint is resumed, while another one's events are published at a steady pace.
- * Prints numbers and judges none of them, but for what is lost.
+ * Prints numbers and judges none of them, but for what is lost. `--profile`: the sources, whose last start
+ * leaves its CPU profile there.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { type Peer, startPeer } from "./children.ts";
 import { nowUs } from "./clock.ts";
@@ -26,7 +28,9 @@ import {
   callServer,
   createEndpoints,
   killUnderLoad,
+  profiled,
   publishBatches,
+  SERVICE,
   serviceOf,
   type Server,
   startAgain,
@@ -39,12 +43,13 @@ const { values: options } = parseArgs({
     stored: { type: "string", default: "0" },
     endpoints: { type: "string", default: "1" },
     binary: { type: "string" },
+    profile: { type: "string" },
   },
 });
 const waiting = Number(options.waiting);
 const stored = Number(options.stored);
 const endpoints = Number(options.endpoints);
-const contender = serviceOf(options.binary);
+const contender = options.profile ? profiled(SERVICE, resolve(options.profile)) : serviceOf(options.binary);
 const MIB = 2 ** 20;
 const BODY_BYTES = 1024;
 const WARM_UP_MS = 4000;

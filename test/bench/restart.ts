@@ -1,25 +1,38 @@
 /**
  * The restart bench: how long it takes from a start after SIGKILL under load until the service is ready.
  *
- *   bun test/bench/restart.ts [--kills 10] [--binary path]
+ *   bun test/bench/restart.ts [--kills 10] [--binary path | --profile file]
  *
  * Before each kill batches of events of 1 KiB are published to one endpoint for two seconds. Prints each
- * time, the median and the most, to some 20 ms, and judges none.
+ * time, the median and the most, to some 20 ms, and judges none. `--profile`: the sources, whose last start
+ * leaves its CPU profile there.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { startPeer } from "./children.ts";
 import { eventType } from "./event.ts";
 import { describeMachine } from "./machine.ts";
 import { median } from "./report.ts";
-import { createEndpoints, killUnderLoad, serviceOf, startAgain, startServer } from "./server.ts";
+import {
+  createEndpoints,
+  killUnderLoad,
+  profiled,
+  SERVICE,
+  serviceOf,
+  startAgain,
+  startServer,
+} from "./server.ts";
 
 const { values: options } = parseArgs({
-  options: { kills: { type: "string", default: "10" }, binary: { type: "string" } },
+  options: {
+    kills: { type: "string", default: "10" },
+    binary: { type: "string" },
+    profile: { type: "string" },
+  },
 });
-const contender = serviceOf(options.binary);
+const contender = options.profile ? profiled(SERVICE, resolve(options.profile)) : serviceOf(options.binary);
 
 const directory = mkdtempSync(join(tmpdir(), "sealpost-restart-"));
 process.on("exit", () => rmSync(directory, { recursive: true, force: true }));

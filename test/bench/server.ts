@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { expectToLast, killChild, startChild, stopChild } from "./children.ts";
 import { nowUs } from "./clock.ts";
 import { eventType, FIRST_SEQUENCE } from "./event.ts";
@@ -34,6 +34,13 @@ export const SERVICE: Contender = {
 /** The service from its sources, or an executable of it. */
 export function serviceOf(binary: string | undefined): Contender {
   return binary === undefined ? SERVICE : { name: "service", command: [binary] };
+}
+
+/** The same, from its sources: a process that ends in peace leaves its CPU profile in that file. */
+export function profiled({ name, command }: Contender, file: string): Contender {
+  const [bun = "", ...rest] = command;
+  const flags = ["--cpu-prof", `--cpu-prof-dir=${dirname(file)}`, `--cpu-prof-name=${basename(file)}`];
+  return { name, command: [bun, ...flags, ...rest] };
 }
 
 export interface Server {
