@@ -9,6 +9,8 @@ const GAP_MS = 1;
 export class LoopMeter {
   longestMs = 0;
   longestBusyMs = 0;
+  /** When that turn was over, by `performance.now`. */
+  longestBusyAt = 0;
   #last = performance.now();
   #lastBusy = busyMs();
   readonly #timer = setInterval(() => this.#tick(), GAP_MS);
@@ -16,7 +18,8 @@ export class LoopMeter {
   #tick(): void {
     const [now, busy] = [performance.now(), busyMs()];
     this.longestMs = Math.max(this.longestMs, now - this.#last - GAP_MS);
-    this.longestBusyMs = Math.max(this.longestBusyMs, busy - this.#lastBusy);
+    if (busy - this.#lastBusy > this.longestBusyMs)
+      [this.longestBusyMs, this.longestBusyAt] = [busy - this.#lastBusy, now];
     [this.#last, this.#lastBusy] = [now, busy];
   }
 
