@@ -17,6 +17,7 @@ const BATCH_CONNECTIONS = 4;
 export interface Contender {
   name: "bare" | "service";
   command: string[];
+  env?: Readonly<Record<string, string>>;
 }
 
 /** The least that such a service must do. */
@@ -36,11 +37,13 @@ export function serviceOf(binary: string | undefined): Contender {
   return binary === undefined ? SERVICE : { name: "service", command: [binary] };
 }
 
-/** The same, from its sources: a process that ends in peace leaves its CPU profile in that file. */
-export function profiled({ name, command }: Contender, file: string): Contender {
-  const [bun = "", ...rest] = command;
+/** The same from its sources: a process that ends in peace leaves its CPU profile in that file. */
+export function profiled(contender: Contender, file: string): Contender {
+  const [bun = "", ...rest] = contender.command;
   const flags = ["--cpu-prof", `--cpu-prof-dir=${dirname(file)}`, `--cpu-prof-name=${basename(file)}`];
-  return { name, command: [bun, ...flags, ...rest] };
+  const profiling = { ...contender, command: [bun, ...flags, ...rest] };
+  // The service sets this by executing itself anew: a signal of the profiler may end it meanwhile.
+  return contender === BARE ? profiling : { ...profiling, env: { BUN_JSC_heapGrowthMaxIncrease: "1" } };
 }
 
 export interface Server {
@@ -99,7 +102,7 @@ async function launch(
   const output = join(directory, "output.log");
   const port = findFreePort();
   const child = startChild(contender.command, {
-    env: { ...environment(port, join(directory, "data")), ...env },
+    env: { ...environment(port, join(directory, "data")), ...contender.env, ...env },
     stdio: ["ignore", Bun.file(output), Bun.file(output)],
   });
   expectToLast(child, (code) => `the server ended with exit code ${code}:\n${readEnd(output)}`);
