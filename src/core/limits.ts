@@ -747,7 +747,7 @@ export const LIMITS = {
   sliceRestMsMin: {
     value: 4,
     unit: "ms",
-    why: "At least between two slices of retention or an erasure, and twice as long as a slice took: the others go first.",
+    why: "At least between two slices of retention, an erasure or a disposal, and twice as long as a slice took: the others go first.",
   },
   sliceRestMsMax: {
     value: 1000,

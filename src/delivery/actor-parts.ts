@@ -54,10 +54,10 @@ export interface DeliveryRows {
   /** Where the first of them stands: `orderOf` of it. */
   firstParked(endpoint: Pick<Endpoint, "id" | "ordering">): number | null;
   /**
-   * Ends these open deliveries of disabled (dead) and deleted (cancelled) endpoints; answers those whose
-   * endpoint is neither.
+   * Ends open deliveries of disabled (dead) and deleted (cancelled) endpoints, a slice that `take` gives once
+   * it is its turn; answers those whose endpoint is neither, and null where it gave none.
    */
-  dispose(of: Pick<Endpoint, "projectId">, ids: readonly number[]): Promise<readonly number[]>;
+  dispose(of: Pick<Endpoint, "projectId">, take: () => readonly number[]): Promise<readonly number[] | null>;
 }
 
 /** The slots that all endpoints share (slots.ts). */

@@ -23,50 +23,9 @@ import { limit } from "../core/limits.ts";
 import { TokenBucket } from "../core/structures/token-bucket.ts";
 import type { Load, Waiting } from "../core/waiting.ts";
 import type { ActorParts, AttemptRefusal, InMemory, Settlement, Starts } from "./actor-parts.ts";
+import { BLOCKED, IDLE, isEnding, type Mode, type State, type Timer, timerOf } from "./actor-state.ts";
 import { Backlog } from "./backlog.ts";
 import { type Flight, Flights } from "./flights.ts";
-
-/**
- * The actor of one endpoint owns its backlog, its attempts, its health and its timer. Nothing else starts
- * an attempt. `#enter` is the one place that puts another state in the place of one, and it checks the row:
- *
- * | state       | true in it                                                                       | leaves when |
- * |-------------|----------------------------------------------------------------------------------|-------------|
- * | idle        | nothing waits, nothing is busy, no timer                                         | a delivery comes, an attempt by hand |
- * | waiting     | something waits, nothing is busy; one timer for the first instant at which something may start | the timer, something earlier |
- * | blocked     | something waits, nothing is busy, no timer: the account, the disk or the slots of all endpoints hold it | a word from outside |
- * | sending     | attempts are busy: up to max_concurrency in flight (fifo: 1), beside those made by hand | the last one is recorded; before that, what one found out makes it back off |
- * | backing_off | several failures in a row; or an answer slowed it down, or no file was left for a socket, and nothing has been asked for since; one timer, unless a probe is in flight, nothing waits, or something outside holds it | a success, the timer, a word from outside |
- * | paused      | the endpoint is paused; no timer                                                 | resume |
- * | closing     | an attempt found out that the endpoint is to be disabled, and its row does not say so yet; no timer | the row says it, or never will |
- * | disposing   | the endpoint is disabled or deleted; no timer; what waits is ended, slice by slice | enabled, and the slice under way is on disk |
- * | stopped     | the process ends; no timer, nothing starts                                       | never |
- *
- * The first five name what the facts of an active endpoint come to: in each of them the actor does the same
- * (`#run`), and then looks which of the five it is in (`#openState`). Of the others, pause, disable, delete
- * and stop come from outside, in any state but the last.
- *
- * An attempt's place in `max_concurrency` is free once the answer is there, where order is kept once the
- * outcome is on disk. Until then the delivery is busy, so that it never has two attempts at once.
- *
- * `isEnding`: a slice of what waits is on its way to the disk. It goes with `closing` where the endpoint was
- * enabled during that slice, and a 410 landed before the slice was on disk.
- */
-export type State =
-  | { mode: "idle" | "blocked" | "paused" }
-  | { mode: "waiting"; timer: Timer }
-  | { mode: "sending" | "backing_off"; timer: Timer | null }
-  | { mode: "closing"; isEnding: boolean }
-  | { mode: "disposing"; isEnding: boolean }
-  | { mode: "stopped"; isEnding: boolean; whenQuiet: (() => void)[] };
-
-export type Mode = State["mode"];
-
-interface Timer {
-  /** `NEVER` once it has fired. */
-  at: number;
-  callOff: () => void;
-}
 
 /**
  * Whoever asked for an attempt and waits for it; null where the queue started it. `F`: the states depend on a
@@ -78,6 +37,11 @@ const NEVER = Number.POSITIVE_INFINITY;
 /** So much of its rate an endpoint gets at once: no second sees much more than it may. */
 const BURST_SECONDS = 1 / 20;
 
+/**
+ * The actor of one endpoint owns its backlog, its attempts, its health and its timer. Nothing else starts
+ * an attempt. `#enter` is the one place that puts another state in the place of one (actor-state.ts), and it
+ * checks the row.
+ */
 export class EndpointActor<F extends Finding> {
   #state: State = { mode: "idle" };
   readonly #flights = new Flights();
@@ -88,6 +52,8 @@ export class EndpointActor<F extends Finding> {
    * before says nothing of it.
    */
   #epoch = 0;
+  /** It waits for its turn to end a slice of what waits, and knows only then whether it is to. */
+  #isInLine = false;
   /** Until then nothing starts, as there was no file left for a socket. */
   #shortUntil = 0;
 
@@ -535,34 +501,33 @@ export class EndpointActor<F extends Finding> {
     return delivery.origin === "test" ? [] : (this.endpoint.retry?.schedule ?? DEFAULT_SCHEDULE);
   }
 
-  /** Ends what waits, one slice after the other; where the endpoint is deleted, what is under way too. */
+  /** Ends what waits, one slice after the other, each in its account's turn. */
   #disposeSlice(state: Extract<State, { mode: "disposing" }>): void {
-    if (state.isEnding || !this.parts.canRecord()) return;
-    const ids = this.#backlog.takeForDisposal(this.endpoint.status === "deleted");
-    if (ids.length === 0) return;
-    state.isEnding = true;
-    this.parts.unattended("disposal", this.#end(ids));
+    if (this.#isInLine || state.isEnding || !this.parts.canRecord() || this.#backlog.isEmpty) return;
+    this.#isInLine = true;
+    this.parts.unattended("disposal", this.#endSlice());
   }
 
-  async #end(ids: readonly number[]): Promise<void> {
+  async #endSlice(): Promise<void> {
+    let ids: readonly number[] = [];
     try {
-      // Deliveries that `dispose` leaves are still to be sent: the endpoint was enabled meanwhile.
-      for (const id of await this.parts.rows.dispose(this.endpoint, ids)) this.#backlog.reload(id);
+      const left = await this.parts.rows.dispose(this.endpoint, () => (ids = this.#takeForDisposal()));
+      // These are still to be sent: the endpoint was enabled meanwhile.
+      for (const id of left ?? []) this.#backlog.reload(id);
     } finally {
-      if ("isEnding" in this.#state) this.#state.isEnding = false;
+      if (ids.length > 0 && "isEnding" in this.#state) this.#state.isEnding = false;
     }
+    if (ids.length === 0) return;
     this.#follow();
     this.#goOn();
   }
-}
 
-const IDLE: State = { mode: "idle" };
-const BLOCKED: State = { mode: "blocked" };
-
-function timerOf(state: State): Timer | null {
-  return "timer" in state ? state.timer : null;
-}
-
-function isEnding(state: State): boolean {
-  return "isEnding" in state && state.isEnding;
+  /** Its turn has come; where the endpoint is deleted, what is under way ends too. */
+  #takeForDisposal(): readonly number[] {
+    this.#isInLine = false;
+    if (this.#state.mode !== "disposing" || !this.parts.canRecord()) return [];
+    const ids = this.#backlog.takeForDisposal(this.endpoint.status === "deleted");
+    this.#state.isEnding = ids.length > 0;
+    return ids;
+  }
 }

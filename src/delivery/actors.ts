@@ -125,7 +125,7 @@ export class Actors {
         load: (id) => loadDelivery(this.data, id),
         parked: ({ id, ordering }, count) => this.parked(id, ordering, count),
         firstParked: ({ id, ordering }) => this.data.deliveries.firstParkedOf(id, ordering),
-        dispose: (of, ids) => dispose(this.data, of, ids),
+        dispose: (of, take) => dispose(this.data, of, take),
       },
       slots: {
         take: (endpoint, load) => this.#slots.take(this.#accountOf(endpoint), bytesOf(endpoint, load)),
@@ -360,8 +360,9 @@ export class Actors {
 
   async #disposeOf(endpoint: Endpoint, ids: readonly number[]): Promise<void> {
     const slice = limit("sliceRows");
-    for (let at = 0; at < ids.length && this.data.store.writable; at += slice)
-      await dispose(this.data, endpoint, ids.slice(at, at + slice));
+    const isWritable = () => this.data.store.writable;
+    for (let at = 0; at < ids.length && isWritable(); at += slice)
+      await dispose(this.data, endpoint, () => (isWritable() ? ids.slice(at, at + slice) : []));
   }
 
   /** What its actor knows is newer than what is on disk. */
@@ -440,7 +441,7 @@ export class Actors {
     return new PollActor(endpoint, {
       giveWay: (projectId) => turnsOf(this.data, projectId, "deliveries").giveWay(),
       parked: (id, count) => this.parked(id, "none", count),
-      dispose: (of, ids) => dispose(this.data, of, ids),
+      dispose: (of, take) => dispose(this.data, of, take),
       canRecord: () => this.data.store.writable,
       isSuspended: (projectId) => this.data.tenants.isSuspended(projectId),
       unattended: (work, running) => this.data.store.unattended(work, running),

@@ -149,9 +149,10 @@ export class Releaser {
   async #endAll(endpoint: Endpoint): Promise<void> {
     if (!isClosed(endpoint)) return;
     for (;;) {
-      const ids = this.data.deliveries.awaitingAt(endpoint.id, limit("sliceRows"));
+      const take = () => this.data.deliveries.awaitingAt(endpoint.id, limit("sliceRows"));
+      const left = await dispose(this.data, endpoint, take);
       // What is left is still to be sent: the endpoint was enabled meanwhile.
-      if (ids.length === 0 || (await dispose(this.data, endpoint, ids)).length > 0) return;
+      if (left === null || left.length > 0) return;
     }
   }
 }

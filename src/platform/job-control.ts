@@ -1,4 +1,4 @@
-import { limit } from "../core/limits.ts";
+import { restAfter } from "../core/structures/slices.ts";
 
 /**
  * How long work that goes on in slices steps back for the others, who have the disk and the loop meanwhile.
@@ -10,17 +10,14 @@ export interface JobControl {
   rest: () => Promise<void>;
 }
 
-/**
- * Rests a little, and twice as long as the slice took, so that work steps back by itself where the disk or
- * the processor is busy.
- */
+/** Rests by what the slice before took. */
 export function createJobControl(isStopping: () => boolean): JobControl {
   let begin = performance.now();
   return {
     isStopping,
     async rest() {
-      const ms = Math.min(2 * (performance.now() - begin), limit("sliceRestMsMax"));
-      await new Promise((resolve) => setTimeout(resolve, Math.max(ms, limit("sliceRestMsMin"))));
+      const ms = restAfter(performance.now() - begin);
+      await new Promise((resolve) => setTimeout(resolve, ms));
       begin = performance.now();
     },
   };

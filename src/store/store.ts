@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { unavailable } from "../core/errors.ts";
 import { firstKeyAt, KeySequence } from "../core/ids.ts";
+import { Slices } from "../core/structures/slices.ts";
 import { type Share, type TurnParts, TurnQueue } from "../core/structures/turn-queue.ts";
 import { isBusy, isDiskError, isFull } from "./disk-error.ts";
 import { lastKey } from "./store-keys.ts";
@@ -31,7 +32,7 @@ export interface StoreParts extends TurnParts {
   now: () => number;
   /** Brings the WAL to the disk (fsync on the thread pool). */
   sync: () => Promise<void>;
-  /** Runs `next` after some time: the disk is full, or somebody else writes. */
+  /** Runs `next` after some time: the disk is full, somebody else writes, or long work rests. */
   later: (ms: number, next: () => void) => void;
   /** The disk failed: the process must end, since nothing is known of what it holds. */
   fail: (error: Error) => void;
@@ -59,6 +60,8 @@ export class Store {
   readonly keys: KeySequence;
   /** For all work that can be divided. */
   readonly turns: TurnQueue;
+  /** For what ends in slices, and nobody waits for. */
+  readonly slices: Slices;
   readonly #waiting = new WriteLines();
   /** Milliseconds of a clock that never goes back; it stands still where the parts have none. */
   readonly #monotonic: () => number;
@@ -86,6 +89,7 @@ export class Store {
     this.keys = new KeySequence(lastKey(sqlite));
     this.turns = new TurnQueue(parts);
     this.#monotonic = parts.monotonic ?? (() => 0);
+    this.slices = new Slices({ monotonic: this.#monotonic, later: parts.later });
     this.begin = sqlite.prepare("BEGIN IMMEDIATE");
     this.commit = sqlite.prepare("COMMIT");
     this.rollback = sqlite.prepare("ROLLBACK");

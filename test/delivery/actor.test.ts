@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { untriedDelivery } from "../../src/core/delivery.ts";
 import { limit } from "../../src/core/limits.ts";
 import { type Endpoint, HEALTHY, type Health } from "../../src/core/model.ts";
-import type { Mode } from "../../src/delivery/actor.ts";
+import type { Mode } from "../../src/delivery/actor-state.ts";
 import type { Load } from "../../src/core/waiting.ts";
 import { NOW, ActorStage } from "../kit/actor-stage.ts";
 import { Rng } from "../simulation/world.ts";

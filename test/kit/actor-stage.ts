@@ -33,6 +33,9 @@ export class ActorStage {
   readonly flying: ((answer: number | null) => void)[] = [];
   readonly recording: { settlement: Settlement<Finding>; done: () => void; refused: () => void }[] = [];
   readonly disposing: (() => void)[] = [];
+  /** Others have their turn to end what waits. */
+  isLineTaken = false;
+  readonly inLine: (() => void)[] = [];
   isStopped = false;
   readonly actor: EndpointActor<Finding>;
   #ids = 0;
@@ -47,13 +50,10 @@ export class ActorStage {
         load: (id) => this.#load(id),
         parked: () => [],
         firstParked: () => null,
-        dispose: (_, ids) =>
-          new Promise((resolve) =>
-            this.disposing.push(() => {
-              for (const id of ids) this.rows.delete(id);
-              resolve([]);
-            }),
-          ),
+        dispose: (_, take) =>
+          this.isLineTaken
+            ? new Promise((resolve) => this.inLine.push(() => resolve(this.#dispose(take()))))
+            : this.#dispose(take()),
       },
       slots: {
         take: () => this.slotsTaken++,
@@ -93,6 +93,23 @@ export class ActorStage {
       hasFailedTooLong: (_, { failingSince }) =>
         hasFailedTooLong({ failingSince }, this.clock.now(), (at) => at),
     });
+  }
+
+  #dispose(ids: readonly number[]): Promise<readonly number[] | null> {
+    if (ids.length === 0) return Promise.resolve(null);
+    return new Promise((resolve) =>
+      this.disposing.push(() => {
+        for (const id of ids) this.rows.delete(id);
+        resolve([]);
+      }),
+    );
+  }
+
+  /** The turn of all has come. */
+  async openLine(): Promise<void> {
+    this.isLineTaken = false;
+    for (const go of this.inLine.splice(0)) go();
+    await nextTurn();
   }
 
   deliver(inMs = 0, starts: Starts = "now"): void {

@@ -1,5 +1,6 @@
 import { limit } from "../limits.ts";
 import { Lines, TimedLines } from "./lines.ts";
+import { OneAtATime } from "./one-at-a-time.ts";
 
 /** What a work may take of a turn of the loop; once it is over, the rest goes into the next turn. */
 export interface Share {
@@ -111,9 +112,8 @@ export class TurnQueue implements Turns {
   readonly #heavyWorks = new Map<string, Lines>();
   /** The same of pages. */
   readonly #pages = new Map<string, Lines>();
-  /** Those that wait for the one that works in the thread pool. */
-  readonly #forPool = new Lines();
-  #isPoolTaken = false;
+  /** What works in the thread pool. */
+  readonly #pool = new OneAtATime();
   /** True while somebody waits, or has just been resumed. */
   #isRunning = false;
   /** Whether the latest turn was that of a heavy piece. */
@@ -167,18 +167,11 @@ export class TurnQueue implements Turns {
     return this.#begun(this.#pages, owner);
   }
 
-  async inPool<Made>(work: () => Promise<Made>, { names, signal } = OURSELVES): Promise<Made> {
-    if (this.#isPoolTaken) await new Promise<void>((resolve) => this.#forPool.push(names, resolve));
-    this.#isPoolTaken = true;
-    try {
+  inPool<Made>(work: () => Promise<Made>, { names, signal } = OURSELVES): Promise<Made> {
+    return this.#pool.run(names, () => {
       signal?.throwIfAborted();
-      return await work();
-    } finally {
-      // It stays taken where another one goes on: nobody comes in between.
-      const next = this.#forPool.shift();
-      if (next) next();
-      else this.#isPoolTaken = false;
-    }
+      return work();
+    });
   }
 
   async #oneByOne<Made>(bytes: number, pieces: Pieces<Made>, owner: Owner): Promise<Made> {

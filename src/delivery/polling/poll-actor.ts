@@ -11,7 +11,7 @@ import type { Waiting } from "../../core/waiting.ts";
  * | mode      | true in it                                                     | leaves when                                    |
  * |-----------|----------------------------------------------------------------|------------------------------------------------|
  * | open      | pollers wait; what is to be handed out wakes them in their order, in shares of turns, as long as it is there; a change of the endpoint wakes all | disabled or deleted, stop |
- * | disposing | the endpoint is disabled or deleted: what waits is ended, slice by slice | enabled, or all is ended, and the slice under way is on disk; stop |
+ * | disposing | the endpoint is disabled or deleted: what waits is ended, slice by slice, in turns | enabled, or all is ended, and the slice under way is on disk; stop |
  * | stopped   | nobody waits; a slice may still be on its way to the disk      | never                                          |
  *
  * A paused endpoint is open: a poller gets nothing of it before its time is over.
@@ -32,14 +32,15 @@ export interface PollActorParts {
   giveWay(projectId: number): Promise<void>;
   parked(endpointId: number, count: number): Waiting[];
   /** See ActorParts. */
-  dispose(of: Pick<Endpoint, "projectId">, ids: readonly number[]): Promise<readonly number[]>;
+  dispose(of: Pick<Endpoint, "projectId">, take: () => readonly number[]): Promise<readonly number[] | null>;
   canRecord(): boolean;
   isSuspended(projectId: number): boolean;
   unattended(work: string, running: Promise<unknown>): void;
 }
 
 type State =
-  | { mode: "open" | "disposing" }
+  | { mode: "open" }
+  | { mode: "disposing"; isEnding: boolean }
   | { mode: "stopped"; isEnding: boolean; whenQuiet: (() => void)[] };
 
 export class PollActor {
@@ -147,7 +148,11 @@ export class PollActor {
   /** Sends every poller away; resolves when nothing is on its way to the disk. */
   stop(): Promise<void> {
     if (this.#state.mode !== "stopped")
-      this.#state = { mode: "stopped", isEnding: this.#state.mode === "disposing", whenQuiet: [] };
+      this.#state = {
+        mode: "stopped",
+        isEnding: this.#state.mode === "disposing" && this.#state.isEnding,
+        whenQuiet: [],
+      };
     const { whenQuiet } = this.#state;
     for (const go of [...this.#waiters.keys()]) go();
     return new Promise((resolve) => {
@@ -160,8 +165,7 @@ export class PollActor {
     this.#changes++;
     if (this.#waiters.size > 0 && !this.#isWaking)
       this.parts.unattended("waking of pollers", this.#wakePollers());
-    if (this.#state.mode === "open" && isClosed(this.endpoint))
-      this.parts.unattended("disposal", this.#dispose());
+    this.#disposeSlice();
   }
 
   /** One after the other, each in its turn, until there is nothing for the next one. */
@@ -185,21 +189,34 @@ export class PollActor {
     return seen < this.#changes && !this.isHeldBack && this.parts.parked(this.endpoint.id, 1).length > 0;
   }
 
-  /** Ends what waits, one slice after the other. */
-  async #dispose(): Promise<void> {
-    this.#state = { mode: "disposing" };
-    try {
-      while (isClosed(this.endpoint) && !this.isStopped && this.parts.canRecord()) {
-        const ids = this.parts.parked(this.endpoint.id, limit("sliceRows")).map(({ id }) => id);
-        if (ids.length === 0) break;
-        await this.parts.dispose(this.endpoint, ids);
-      }
-    } finally {
-      this.#onDisposed();
-    }
+  /** Ends what waits, one slice after the other, each in its account's turn. */
+  #disposeSlice(): void {
+    if (this.#state.mode !== "open" || !isClosed(this.endpoint)) return;
+    if (this.isQuiet || !this.parts.canRecord()) return;
+    this.#state = { mode: "disposing", isEnding: false };
+    this.parts.unattended("disposal", this.#endSlice());
   }
 
-  #onDisposed(): void {
+  async #endSlice(): Promise<void> {
+    let ids: readonly number[] = [];
+    try {
+      await this.parts.dispose(this.endpoint, () => (ids = this.#takeForDisposal()));
+    } finally {
+      if (ids.length > 0) this.#onEnded();
+    }
+    this.#disposeSlice();
+  }
+
+  /** Its turn has come. */
+  #takeForDisposal(): readonly number[] {
+    if (this.#state.mode !== "disposing") return [];
+    const isMeant = isClosed(this.endpoint) && this.parts.canRecord();
+    const ids = isMeant ? this.parts.parked(this.endpoint.id, limit("sliceRows")).map(({ id }) => id) : [];
+    this.#state = ids.length > 0 ? { mode: "disposing", isEnding: true } : { mode: "open" };
+    return ids;
+  }
+
+  #onEnded(): void {
     if (this.#state.mode === "stopped") this.#state.isEnding = false;
     else this.#state = { mode: "open" };
     this.#tellQuiet();

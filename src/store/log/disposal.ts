@@ -3,15 +3,21 @@ import type { Endpoint } from "../../core/model.ts";
 import type { Data } from "../data.ts";
 
 /**
- * Ends open deliveries of an endpoint that is disabled (dead) or deleted (cancelled), in the line of its
- * project: there may be very many. Answers those that are still to be sent: it was enabled before the write.
+ * Ends open deliveries of an endpoint that is disabled (dead) or deleted (cancelled), those that `take` gives
+ * once it is its account's turn: there may be very many. Answers those that are still to be sent, as it was
+ * enabled before the write; null where none were given.
  */
 export function dispose(
-  data: Pick<Data, "store" | "endpoints" | "deliveries" | "notes">,
+  data: Pick<Data, "store" | "tenants" | "endpoints" | "deliveries" | "notes">,
   { projectId }: Pick<Endpoint, "projectId">,
-  ids: readonly number[],
-): Promise<number[]> {
-  return data.store.writeFor(projectId, () => ids.filter((id) => !disposeOne(data, id)), true);
+  take: () => readonly number[],
+): Promise<readonly number[] | null> {
+  const { store, tenants } = data;
+  return store.slices.run(tenants.accountIdOf(projectId), projectId, () => {
+    const ids = take();
+    if (ids.length === 0) return null;
+    return store.writeFor(projectId, () => ids.filter((id) => !disposeOne(data, id)), true);
+  });
 }
 
 /** Inside a write. False where it is still to be sent. */

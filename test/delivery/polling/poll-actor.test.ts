@@ -12,25 +12,42 @@ class Stage {
   canRecord = true;
   isSuspended = false;
   readonly disposing: { ids: readonly number[]; done: () => void }[] = [];
+  /** Others have their turn to end what waits. */
+  isLineTaken = false;
+  readonly inLine: (() => void)[] = [];
   readonly failures: unknown[] = [];
   readonly actor = new PollActor(this.endpoint, {
     giveWay: () => nextTurn(),
     parked: (_endpoint, count) =>
       this.parked.slice(0, count).map((id) => ({ id, endpointId: 1, due: 0, queueOrder: id, load: null })),
-    dispose: (_, ids) =>
-      new Promise((resolve) =>
-        this.disposing.push({
-          ids,
-          done: () => {
-            this.parked = this.parked.filter((id) => !ids.includes(id));
-            resolve([]);
-          },
-        }),
-      ),
+    dispose: (_, take) =>
+      this.isLineTaken
+        ? new Promise((resolve) => this.inLine.push(() => resolve(this.#dispose(take()))))
+        : this.#dispose(take()),
     canRecord: () => this.canRecord,
     isSuspended: () => this.isSuspended,
     unattended: (_work, running) => void running.catch((error: unknown) => this.failures.push(error)),
   });
+
+  #dispose(ids: readonly number[]): Promise<readonly number[] | null> {
+    if (ids.length === 0) return Promise.resolve(null);
+    return new Promise((resolve) =>
+      this.disposing.push({
+        ids,
+        done: () => {
+          this.parked = this.parked.filter((id) => !ids.includes(id));
+          resolve([]);
+        },
+      }),
+    );
+  }
+
+  /** The turn of all has come. */
+  async openLine(): Promise<void> {
+    this.isLineTaken = false;
+    for (const go of this.inLine.splice(0)) go();
+    await nextTurn();
+  }
 
   change(fields: Partial<Endpoint>): void {
     this.endpoint = { ...this.endpoint, ...fields };
@@ -201,6 +218,30 @@ test("what was enabled meanwhile is ended no further, and a full disk is waited 
   stage.disposing[0]?.done();
   await nextTurn();
   expect([stage.disposing.length, stage.parked.length]).toEqual([1, 5]);
+});
+
+test("while others have their turn nothing is ended: not once it is enabled, and a stop does not wait", async () => {
+  const stage = new Stage();
+  stage.parked = [1, 2];
+  stage.isLineTaken = true;
+  stage.change({ status: "disabled" });
+  stage.change({ status: "active" });
+  await stage.openLine();
+  expect(stage.disposing).toEqual([]);
+  stage.isLineTaken = true;
+  stage.change({ status: "disabled" });
+  stage.change({ status: "active" });
+  stage.change({ status: "deleted" });
+  expect(stage.inLine.length).toBe(1);
+  await stage.openLine();
+  expect(stage.disposing.map(({ ids }) => ids)).toEqual([[1, 2]]);
+  const another = new Stage();
+  another.parked = [1];
+  another.isLineTaken = true;
+  another.change({ status: "deleted" });
+  await another.actor.stop();
+  await another.openLine();
+  expect(another.disposing).toEqual([]);
 });
 
 test("a stop sends everybody away, lets nobody wait, and comes after what is on its way to the disk", async () => {
