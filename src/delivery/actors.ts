@@ -109,6 +109,7 @@ export class Actors {
       ...turns,
       read: (id) => data.deliveries.get(id),
       endpoint: (id) => data.endpoints.getAnyway(id),
+      accountOf: (projectId) => data.tenants.accountIdOf(projectId),
       enqueue: (waiting, starts) => this.enqueue(waiting, starts),
     });
     data.store.onWritable(() => void this.#wakeAll());

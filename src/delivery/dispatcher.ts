@@ -3,12 +3,14 @@ import type { Delivery, Endpoint } from "../core/model.ts";
 import type { Waiting } from "../core/waiting.ts";
 import type { Starts } from "./actor-parts.ts";
 import { keepsOrder } from "../destinations/destinations.ts";
+import { Rota } from "../core/structures/rota.ts";
 import type { Share, TurnParts } from "../core/structures/turn-queue.ts";
 
 export interface DispatcherParts extends TurnParts {
   /** The delivery as it stands now. */
   read(id: number): Delivery | null;
   endpoint(id: number): Endpoint | undefined;
+  accountOf(projectId: number): number;
   enqueue(waiting: Waiting, starts: Starts): void;
 }
 
@@ -34,8 +36,10 @@ function shortened(line: Line): Line {
  * waits for a wide fan-out.
  */
 export class Dispatcher {
-  /** By project: they take turns, so that one's backlog does not hold up another. */
+  /** By project. */
   readonly #waiting = new Map<number, Line>();
+  /** Projects take turns by their accounts, so that one's backlog does not hold up another. */
+  readonly #rota = new Rota();
   /** How many wait of each endpoint that has any. */
   readonly #ofEndpoint = new Map<number, number>();
   #count = 0;
@@ -102,14 +106,22 @@ export class Dispatcher {
   /** Beyond what bodies may take, the body is read again when its turn comes. */
   #line(waiting: Waiting): void {
     const projectId = this.parts.endpoint(waiting.endpointId)?.projectId ?? 0;
-    const line = this.#waiting.get(projectId) ?? { items: [], done: 0 };
+    const line = this.#lineOf(projectId);
     const bytes = waiting.load?.body.length ?? 0;
     const isKept = this.#bytes + bytes <= limit("dispatchBytesMax");
     line.items.push(isKept ? waiting : { ...waiting, load: null });
-    this.#waiting.set(projectId, line);
     this.#count++;
     this.#ofEndpoint.set(waiting.endpointId, this.waitingOf(waiting.endpointId) + 1);
     if (isKept) this.#bytes += bytes;
+  }
+
+  #lineOf(projectId: number): Line {
+    const known = this.#waiting.get(projectId);
+    if (known) return known;
+    const line = { items: [], done: 0 };
+    this.#waiting.set(projectId, line);
+    this.#rota.add(this.parts.accountOf(projectId), projectId);
+    return line;
   }
 
   /**
@@ -145,14 +157,16 @@ export class Dispatcher {
   }
 
   #goOn(): void {
-    for (const [projectId, line] of this.#waiting) {
+    const [projectId] = this.#rota.members();
+    const line = projectId === undefined ? undefined : this.#waiting.get(projectId);
+    if (projectId !== undefined && line !== undefined) {
       const from = line.done;
       line.done = this.#bringSome(line.items, from, "waited", this.parts.beginShare());
       for (const waiting of line.items.slice(from, line.done)) this.#leave(waiting);
-      // The next turn is another project's.
-      this.#waiting.delete(projectId);
-      if (line.done < line.items.length) this.#waiting.set(projectId, shortened(line));
-      break;
+      const goesOn = line.done < line.items.length;
+      if (goesOn) this.#waiting.set(projectId, shortened(line));
+      else this.#waiting.delete(projectId);
+      this.#rota.pass(projectId, goesOn);
     }
     if (this.#count > 0) this.#schedule();
     for (const resolve of this.#onTurn.splice(0)) resolve();

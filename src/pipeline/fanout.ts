@@ -1,6 +1,7 @@
 import { Problem } from "../core/errors.ts";
 import { limit } from "../core/limits.ts";
 import { envelopeBytesOf } from "../core/model.ts";
+import { Rota } from "../core/structures/rota.ts";
 import type { Waiting } from "../core/waiting.ts";
 import { keepsOrder } from "../destinations/destinations.ts";
 import { isTheirs, writeDelivery } from "./new-delivery.ts";
@@ -52,13 +53,15 @@ interface Order extends Pick<Fanout, "endpoints" | "ordered"> {
 /**
  * Writes the deliveries of wide fan-outs after their events, `fanoutSliceRows` a transaction, and hands them
  * to the actors. One transaction at a time, so that a slice stays small, however many fan-outs there are.
- * Projects take turns. Endpoints that keep the order stand first in a fan-out, and those of the project's
- * next one wait until they are written. An endpoint that comes to keep the order meanwhile stays where it
- * stands in the list: from then on all endpoints before it are written first, too.
+ * Accounts take turns, and in them their projects. Endpoints that keep the order stand first in a fan-out,
+ * and those of the project's next one wait until they are written. An endpoint that comes to keep the order
+ * meanwhile stays where it stands in the list: from then on all endpoints before it are written first, too.
  */
 export class Spreader {
-  /** By project: they take turns, so that one's fan-outs, however many, do not hold up another's. */
+  /** By project. */
   readonly #queues = new Map<number, Queues>();
+  /** Projects by their accounts, so that one's fan-outs, however many, do not hold up another's. */
+  readonly #rota = new Rota();
   /** The latest list of endpoints that was looked at, and the order that they keep: a batch shares one. */
   #lookedAt: Order | null = null;
   /** By project: whoever waits until all of a fan-out is written. */
@@ -73,7 +76,7 @@ export class Spreader {
   constructor(
     readonly data: Pick<
       Data,
-      "store" | "endpoints" | "events" | "fanouts" | "deliveries" | "notes" | "waitingEvents"
+      "store" | "tenants" | "endpoints" | "events" | "fanouts" | "deliveries" | "notes" | "waitingEvents"
     >,
     readonly outlet: Outlet,
   ) {
@@ -212,6 +215,7 @@ export class Spreader {
   #queuesOf(projectId: number): Queues {
     const queues = this.#queues.get(projectId) ?? { ordered: [], others: [] };
     this.#queues.set(projectId, queues);
+    this.#rota.add(this.data.tenants.accountIdOf(projectId), projectId);
     return queues;
   }
 
@@ -298,14 +302,19 @@ export class Spreader {
    */
   #takeSlices(): Slice[] {
     const slices: Slice[] = [];
+    const served: number[] = [];
     let room = limit("fanoutSliceRows");
-    for (const [projectId, queues] of this.#queues) {
+    for (const projectId of this.#rota.members()) {
       if (this.#isAhead(projectId)) continue;
-      room = this.#takeOf(queues, room, slices);
-      // The next turn is another project's.
-      this.#queues.delete(projectId);
-      if (queues.ordered.length + queues.others.length > 0) this.#queues.set(projectId, queues);
+      room = this.#takeOf(this.#queuesOf(projectId), room, slices);
+      served.push(projectId);
       if (room <= 0) break;
+    }
+    for (const projectId of served) {
+      const { ordered, others } = this.#queuesOf(projectId);
+      const goesOn = ordered.length + others.length > 0;
+      if (!goesOn) this.#queues.delete(projectId);
+      this.#rota.pass(projectId, goesOn);
     }
     return slices;
   }

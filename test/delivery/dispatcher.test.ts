@@ -21,6 +21,7 @@ class Stage {
     this.dispatcher = new Dispatcher({
       read: (id) => this.rows.get(id) ?? null,
       endpoint: (id) => this.#endpoints.get(id),
+      accountOf: (projectId) => Math.trunc(projectId / 10),
       enqueue: ({ id, endpointId, due, load }, starts) =>
         void this.handed.push({ endpoint: endpointId, id, due, hasLoad: load !== null, starts }),
       schedule: (next) => void this.#turns.push(next),
@@ -110,6 +111,18 @@ test("projects take turns, so that one's backlog does not hold up another", () =
   stage.dispatcher.dispatch(both);
   for (let nth = 0; nth < 4; nth++) stage.turn();
   expect(stage.handed.slice(1).map(({ endpoint }) => endpoint)).toEqual([1, 2, 1, 2]);
+});
+
+test("an account has no more turns than another, however many projects it has", () => {
+  const stage = new Stage();
+  stage.isShareOver = true;
+  const projects = [10, 11, 12, 13, 20];
+  stage.dispatcher.dispatch(
+    projects.flatMap((projectId) => stage.many(11, projectId * 100, { projectId, id: projectId })),
+  );
+  for (let nth = 0; nth < 8; nth++) stage.turn();
+  const turns = stage.handed.slice(1).map(({ endpoint }) => endpoint);
+  expect(turns.join(" ")).toBe("10 20 11 20 12 20 13 20");
 });
 
 test("those that wait are counted by project, and each turn tells that some have gone", async () => {

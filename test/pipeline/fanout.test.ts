@@ -236,6 +236,7 @@ function steppedSpreader({ data }: TestData) {
   const dispatcher = new Dispatcher({
     read: (id) => data.deliveries.get(id),
     endpoint: (id) => data.endpoints.get(id),
+    accountOf: (projectId) => data.tenants.accountIdOf(projectId),
     enqueue: () => {},
     schedule: (next) => void turns.push(next),
     beginShare: () => ({ isOver }),
@@ -300,6 +301,23 @@ test("a wide event is written while another project's events keep the line full,
   // Without its turns one project would have to wait until the other one has none left.
   expect([it.data.fanouts.count(), least > LIMITS.fanoutAtOnceMax.value]).toEqual([0, true]);
   expect([turns < 50, most >= SLICE, most < 2 * SLICE]).toEqual([true, true, true]);
+});
+
+test("a wide event waits for one slice of another account, however many projects that has", async () => {
+  await using it = await openTestData();
+  setLimit("fanoutSliceRows", SLICE);
+  const { spreader } = steppedSpreader(it);
+  const { tenants } = it.data;
+  const another = await tenants.createAccount({ name: "another", plan: "unlimited" });
+  const made = Array.from({ length: 10 }, (_, n) => tenants.createProject(another.id, String(n), "live"));
+  const projects = [...(await Promise.all(made)), it.project];
+  const lists = await Promise.all(projects.map(({ id }) => idsOf(it, id, 2 * SLICE)));
+  await Promise.all(projects.map(({ id }, at) => spread(it, spreader, id, lists[at] ?? [])));
+  const isDone = () => !it.data.fanouts.unfinished().some(({ projectId }) => projectId === it.project.id);
+  const before = it.data.store.commits;
+  while (!isDone()) await it.data.store.write(() => null);
+  // Its second slice comes after one of each of two of the other projects.
+  expect([it.data.store.commits - before <= 6, it.data.fanouts.count() >= 9]).toEqual([true, true]);
 });
 
 test("a wide event that is ahead goes on as its deliveries go out, and those on their way have a bound", async () => {

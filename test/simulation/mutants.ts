@@ -323,8 +323,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "the projects do not take turns in the line of the dispatcher",
     file: "delivery/dispatcher.ts",
-    find: "this.#waiting.delete(projectId);",
-    put: "if (line.done === line.items.length) this.#waiting.delete(projectId);",
+    find: "this.#rota.pass(projectId, goesOn);",
+    put: "if (!goesOn) this.#rota.pass(projectId, goesOn);",
   },
   {
     name: "a poller gets again what it acknowledged",
