@@ -29,25 +29,28 @@ export class Elsewhere {
     const { tenants } = this.parts.data;
     await finishDepartures(this.parts.data);
     const answers = new Map<string, boolean>();
-    // Projects, and accounts: each leaves the set with what there was of it.
-    const scopes = new Set<number>();
+    // Projects of an account, and itself.
+    const scopes = new Map<number, number[]>();
+    const done = new Set<number>();
     for (const account of [...tenants.accounts()]) {
       const { id, movedTo } = account;
       if (movedTo === null || control.isStopping()) continue;
       if (!(movedTo.hasArrived || (await this.#answersFor(account, movedTo, answers)))) continue;
       if (!movedTo.hasArrived) await this.#note(account);
-      for (const project of tenants.projectsOf(id).below()) scopes.add(project.id);
-      scopes.add(id);
+      scopes.set(id, [
+        ...tenants
+          .projectsOf(id)
+          .below()
+          .map((project) => project.id),
+        id,
+      ]);
     }
-    return inTurns(
-      () => scopes,
-      control,
-      async (scope) => {
-        const deleted = await this.#removeSome(scope);
-        if (deleted === null) scopes.delete(scope);
-        return deleted;
-      },
-    );
+    const of = (accountId: number) => (scopes.get(accountId) ?? []).filter((scope) => !done.has(scope));
+    return inTurns({ accounts: () => scopes.keys(), of }, control, async (scope) => {
+      const deleted = await this.#removeSome(scope);
+      if (deleted === null) done.add(scope);
+      return deleted;
+    });
   }
 
   /** A cell that does not answer for one account is asked for no other in this run. */

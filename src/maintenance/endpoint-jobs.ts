@@ -2,6 +2,7 @@ import { failedTooLongSince } from "../core/delivery.ts";
 import type { Endpoint, Source } from "../core/model.ts";
 import { piecewise, type Turns } from "../core/structures/turn-queue.ts";
 import type { Actors } from "../delivery/actors.ts";
+import type { JobControl } from "../platform/job-control.ts";
 import type { Data } from "../store/data.ts";
 import type { Failing } from "../store/resources/health.ts";
 
@@ -18,6 +19,7 @@ export type StatusOf = (source: Source, now: number) => Source["status"];
 export async function dropExpiredSecrets(
   data: Pick<Data, "store" | "endpoints" | "sources">,
   statusOf: StatusOf,
+  { isStopping, rest }: JobControl,
 ): Promise<number> {
   const { endpoints, sources, store } = data;
   const now = store.now();
@@ -27,8 +29,10 @@ export async function dropExpiredSecrets(
     store.turns,
   );
   for (const some of slices(pastEndpoints)) {
+    if (isStopping()) break;
     const changed = await store.write(() => some.map((id) => endpoints.update(id, withoutPrevious(now))));
     for (const endpoint of changed) if (endpoint !== null) endpoints.announce(endpoint);
+    await rest();
   }
   const pastSources = await keysOf(
     () => sources.all(),
@@ -36,8 +40,10 @@ export async function dropExpiredSecrets(
     store.turns,
   );
   for (const some of slices(pastSources)) {
+    if (isStopping()) break;
     const changed = await store.write(() => some.map((id) => sources.update(id, withoutOld(now, statusOf))));
     for (const source of changed) if (source !== null) sources.remember(source);
+    await rest();
   }
   return pastEndpoints.length + pastSources.length;
 }
@@ -81,6 +87,7 @@ function withoutOld(at: number, statusOf: StatusOf): (current: Source) => Partia
 export async function disableFailing(
   data: Pick<Data, "store" | "tenants" | "endpoints" | "health" | "meter">,
   actors: Actors,
+  { isStopping, rest }: JobControl,
 ): Promise<Endpoint[]> {
   const { endpoints, health, meter, store, tenants } = data;
   const now = actors.clock.now();
@@ -93,11 +100,11 @@ export async function disableFailing(
   };
   const disabled: Endpoint[] = [];
   let last: Failing | null = null;
-  for (;;) {
+  while (!isStopping()) {
     await store.turns.giveWay();
     const failing: Failing[] = health.failing(failedTooLongSince(now), last, CHANGED_AT_ONCE);
     last = failing.at(-1) ?? null;
-    if (last === null) return disabled;
+    if (last === null) break;
     const due = failing.map(({ id }) => id).filter(isDue);
     if (due.length === 0) continue;
     const changed = await store.write(() =>
@@ -110,7 +117,9 @@ export async function disableFailing(
       endpoints.announce(endpoint);
       disabled.push(endpoint);
     }
+    await rest();
   }
+  return disabled;
 }
 
 function* slices<T>(all: readonly T[]): Generator<readonly T[]> {

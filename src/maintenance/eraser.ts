@@ -1,8 +1,8 @@
 import { limit } from "../core/limits.ts";
 import { OneByOne } from "../core/structures/one-by-one.ts";
 import type { Actors } from "../delivery/actors.ts";
-import type { JobControl } from "../platform/job-control.ts";
-import { removeSomeRest } from "./retention.ts";
+import { inTurns, type JobControl } from "../platform/job-control.ts";
+import { removeRest } from "./retention.ts";
 import type { Data } from "../store/data.ts";
 import type { Endpoint } from "../core/model.ts";
 import type { Consumer, Erasure, Owned } from "../store/cleanup/erasures.ts";
@@ -33,6 +33,9 @@ export interface EraserParts {
   data: EraserData;
   actors: Actors;
 }
+
+/** No project has such a key. */
+const BEFORE_ALL = -1;
 
 /** What was deleted, and is still to be remembered so. */
 interface Closed {
@@ -171,35 +174,44 @@ export class Eraser {
   }
 
   /**
-   * Does all that was asked for. Projects take turns, a slice each: one's erasures, however large, do not
-   * hold up another's, and neither does what follows events that are gone. Answers how many events are gone.
+   * Does all that was asked for, and what follows events that are gone. Accounts take turns, and in them
+   * their projects, a slice each: one's erasures, however large, do not hold up another's. Answers how many
+   * events are gone.
    */
-  async run(control: JobControl): Promise<number> {
-    const { erasures } = this.parts.data;
+  run(control: JobControl): Promise<number> {
+    const { tenants } = this.parts.data;
     const begun = new Map<number, AsyncGenerator<number, void>>();
-    let events = 0;
-    let restOf: number | null = null;
-    for (let projectId = 0; !control.isStopping(); ) {
-      restOf = await removeSomeRest(this.parts, restOf);
-      const erasure = erasures.firstRunning(projectId) ?? erasures.firstRunning(0);
-      if (erasure === null && restOf === null) break;
-      if (erasure === null) {
-        await control.rest();
-        continue;
-      }
-      ({ projectId } = erasure);
-      const slices = begun.get(erasure.id) ?? this.#erase(erasure);
-      begun.set(erasure.id, slices);
-      const slice = await slices.next();
-      if (slice.done === true) {
-        // As many may come while this runs as are done.
-        begun.delete(erasure.id);
-        continue;
-      }
-      events += slice.value;
-      await control.rest();
+    let projects = new Map<number, number[]>();
+    const accounts = () => {
+      projects = Map.groupBy(this.#projects(), (id) => tenants.accountIdOf(id));
+      return projects.keys();
+    };
+    const of = (accountId: number) => projects.get(accountId) ?? [];
+    return inTurns({ accounts, of }, control, (projectId) => this.#takeSlice(projectId, begun));
+  }
+
+  /** Those of which something is to be removed. */
+  *#projects(): Generator<number> {
+    const { erasures, removal } = this.parts.data;
+    for (let after = BEFORE_ALL; ; ) {
+      const next = [erasures.nextRunning(after), removal.nextWithRest(after)].filter((id) => id !== null);
+      if (next.length === 0) return;
+      yield (after = Math.min(...next));
     }
-    return events;
+  }
+
+  /** Answers how many events a slice of a project removed; null where nothing is left to do. */
+  async #takeSlice(projectId: number, begun: Map<number, AsyncGenerator<number, void>>) {
+    const { data } = this.parts;
+    const erasure = data.erasures.firstRunning(projectId);
+    if (erasure === null) return (await removeRest(data, projectId)) ? 0 : null;
+    const slices = begun.get(erasure.id) ?? this.#erase(erasure);
+    begun.set(erasure.id, slices);
+    const { done, value } = await slices.next();
+    if (done !== true) return value;
+    // As many may come while this runs as are done.
+    begun.delete(erasure.id);
+    return 0;
   }
 
   /** Slice by slice: how many events each has removed. */
@@ -219,7 +231,7 @@ export class Eraser {
       () => this.#dropEndpoints(erasure),
       () => this.#dropSources(erasure),
       () => this.#forgetChanges(erasure),
-      () => this.#removeRest(erasure),
+      () => removeRest(this.parts.data, erasure.projectId),
     ];
     for (const step of steps) {
       await index.settle();
@@ -372,13 +384,6 @@ export class Eraser {
   /** What a slice of the audit log shows of the consumer; that something was changed stays. */
   #forgetChanges(erasure: Erasure): Promise<boolean> {
     return this.#write(() => this.parts.data.audit.blankOf(erasure) >= limit("sliceRows"));
-  }
-
-  async #removeRest({ projectId }: Erasure): Promise<boolean> {
-    const { removal } = this.parts.data;
-    if (!removal.hasRest(projectId)) return false;
-    await this.#write(() => removal.removeRest(projectId));
-    return true;
   }
 
   #complete({ id, projectId, consumerId }: Erasure): Promise<void> {

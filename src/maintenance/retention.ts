@@ -82,10 +82,10 @@ interface Cleared extends Progress {
  * that still has an open delivery, or had one within the last day, so that whoever waited for its end can
  * read how it came.
  *
- * A pass walks each project's events from the oldest on, in slices, for which projects take turns. Each run
- * goes on where the last one ended. Events that have to stay are looked at again in the next pass: an hour
- * later, or a day later where only bodies or attempts are to leave. How far a pass came is kept in memory
- * alone: a restart begins anew.
+ * A pass walks each project's events from the oldest on, in slices, for which accounts take turns, and in
+ * them their projects. Each run goes on where the last one ended. Events that have to stay are looked at
+ * again in the next pass: an hour later, or a day later where only bodies or attempts are to leave. How far a
+ * pass came is kept in memory alone: a restart begins anew.
  */
 export class Retention {
   /** True once retention has gone through all projects since the start. */
@@ -101,12 +101,11 @@ export class Retention {
   async run(control: JobControl): Promise<number> {
     this.#beginPass();
     const { tenants } = this.parts.data;
-    const removed = await inTurns(
-      () => tenants.projects(),
-      control,
-      (project) => this.#takeSlice(project),
-    );
-    await this.#removeRest(control);
+    const owners = {
+      accounts: () => tenants.accounts().map(({ id }) => id),
+      of: (accountId: number) => tenants.projectsOf(accountId).below(),
+    };
+    const removed = await inTurns(owners, control, (project) => this.#takeSlice(project));
     this.#isThrough ||= !control.isStopping();
     return removed;
   }
@@ -132,12 +131,6 @@ export class Retention {
     let rows = 0;
     for (const walk of walks) rows += await this.#walk(walk, control);
     return rows;
-  }
-
-  async #removeRest(control: JobControl): Promise<void> {
-    let of = await removeSomeRest(this.parts, null);
-    for (; of !== null && !control.isStopping(); of = await removeSomeRest(this.parts, of))
-      await control.rest();
   }
 
   #beginPass(): void {
@@ -190,13 +183,13 @@ export class Retention {
 
   /**
    * Answers how many events a slice of a project removed; null where nothing is left to look at. A project
-   * that has nothing costs three looks at most, of one packed row.
+   * that has nothing costs four looks at most, of one packed row each.
    */
   async #takeSlice(project: Project): Promise<number | null> {
     const removed = await this.#clear(project);
     if (removed !== null) return removed;
     for (const part of PARTS) if (await this.#thin(project, part)) return 0;
-    return null;
+    return (await removeRest(this.parts.data, project.id)) ? 0 : null;
   }
 
   async #clear(project: Project): Promise<number | null> {
@@ -358,19 +351,14 @@ export class Retention {
   }
 }
 
-/** No project has such a key. */
-const BEFORE_ALL = -1;
-
 /**
- * Removes a slice of what hangs on events that have left the log, of the next project behind this one;
- * null: the first. Answers whose it was; null where nothing is left.
+ * Removes a slice of what hangs on events of the project that have left the log; false where nothing does.
  */
-export async function removeSomeRest(
-  { data: { removal, store } }: { data: Pick<Data, "store" | "removal"> },
-  afterProject: number | null,
-): Promise<number | null> {
-  const projectId = removal.nextWithRest(afterProject ?? BEFORE_ALL) ?? removal.nextWithRest(BEFORE_ALL);
-  if (projectId === null) return null;
+export async function removeRest(
+  { removal, store }: Pick<Data, "store" | "removal">,
+  projectId: number,
+): Promise<boolean> {
+  if (!removal.hasRest(projectId)) return false;
   await store.write(() => removal.securely(() => removal.removeRest(projectId)));
-  return projectId;
+  return true;
 }

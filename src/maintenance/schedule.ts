@@ -37,7 +37,7 @@ export interface ScheduleParts {
     | "portalLinks"
   >;
   actors: Actors;
-  checkpoints: Checkpoints;
+  checkpoints: Pick<Checkpoints, "run">;
   elsewhere: Elsewhere;
   eraser: Eraser;
   retention: Retention;
@@ -65,12 +65,12 @@ export function scheduledJobs(parts: ScheduleParts): Job[] {
     { name: "dedup", every: "3-59/5 * * * *", run: inSlices(() => data.dedup.expire()) },
     { name: "portal_links", every: MINUTELY, run: inSlices(() => data.portalLinks.expire()) },
     { name: "audit", every: "41 * * * *", run: inSlices(() => data.audit.expire()) },
-    { name: "secrets", every: MINUTELY, run: () => dropExpiredSecrets(data, sourceStatusOf) },
+    { name: "secrets", every: MINUTELY, run: (control) => dropExpiredSecrets(data, sourceStatusOf, control) },
     {
       name: "disabling",
       every: MINUTELY,
-      async run() {
-        const disabled = await disableFailing(data, actors);
+      async run(control) {
+        const disabled = await disableFailing(data, actors, control);
         for (const endpoint of disabled) onDisabled(endpoint);
         return disabled.length;
       },
@@ -95,9 +95,12 @@ export function scheduledJobs(parts: ScheduleParts): Job[] {
 
 /** Slice after slice until one finds nothing. */
 function inSlices(expire: () => Promise<number>): Job["run"] {
-  return async ({ isStopping }) => {
+  return async ({ isStopping, rest }) => {
     let rows = 0;
-    for (let some = -1; some !== 0 && !isStopping(); rows += some) some = await expire();
+    for (let some = -1; some !== 0 && !isStopping(); rows += some) {
+      some = await expire();
+      if (some > 0) await rest();
+    }
     return rows;
   };
 }

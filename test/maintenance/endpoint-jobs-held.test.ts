@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Endpoint } from "../../src/core/model.ts";
 import { disableFailing } from "../../src/maintenance/endpoint-jobs.ts";
+import { jobControlOf } from "../kit/job-control.ts";
 import { courses, type Held, HeldBack } from "../kit/held-back.ts";
 
 const HOUR_MS = 3_600_000;
@@ -29,7 +30,7 @@ async function pass(days: number): Promise<void> {
   for (let hours = days * 24; hours > 0; hours -= 12) {
     held.clock.advance(12 * HOUR_MS);
     await held.api.data.store.settled();
-    await disableFailing(held.api.data, held.api.services.actors);
+    await disableFailing(held.api.data, held.api.services.actors, jobControlOf());
   }
 }
 

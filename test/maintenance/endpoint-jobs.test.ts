@@ -6,6 +6,7 @@ import { providerOf } from "../../src/http/sources/change.ts";
 import { settledStatus } from "../../src/http/sources/material.ts";
 import { disableFailing, dropExpiredSecrets, type StatusOf } from "../../src/maintenance/endpoint-jobs.ts";
 import { type Api, startApi } from "../http/log-kit.ts";
+import { jobControlOf } from "../kit/job-control.ts";
 import { SetClock } from "../kit/clock.ts";
 
 const HOUR_MS = 3_600_000;
@@ -40,13 +41,13 @@ describe("a previous secret", () => {
       0;
     const before = [sealed(), api.data.endpoints.get(key)] as const;
     clock.advance(24 * HOUR_MS - 1);
-    expect(await dropExpiredSecrets(api.data, statusOf)).toBe(0);
+    expect(await dropExpiredSecrets(api.data, statusOf, jobControlOf())).toBe(0);
     expect(api.data.endpoints.get(key)).toEqual(before[1]);
     clock.advance(1);
-    expect(await dropExpiredSecrets(api.data, statusOf)).toBe(1);
+    expect(await dropExpiredSecrets(api.data, statusOf, jobControlOf())).toBe(1);
     expect(sealed()).toBeLessThan(before[0] - 40);
     expect(api.data.endpoints.getAnyway(key)).toEqual({ ...before[1], previous: null } as never);
-    expect(await dropExpiredSecrets(api.data, statusOf)).toBe(0);
+    expect(await dropExpiredSecrets(api.data, statusOf, jobControlOf())).toBe(0);
   });
 
   test("of a source leaves too, our own and the provider's", async () => {
@@ -61,7 +62,7 @@ describe("a previous secret", () => {
       signing_secret: "whsec_second",
     });
     clock.advance(24 * HOUR_MS);
-    expect(await dropExpiredSecrets(api.data, statusOf)).toBe(2);
+    expect(await dropExpiredSecrets(api.data, statusOf, jobControlOf())).toBe(2);
     const rows = [...api.data.sources.all()].map(
       ({ previousSecret, previousSigningSecret, previousExpiresAt }) => [
         previousSecret,
@@ -92,7 +93,7 @@ describe("a previous secret", () => {
     const turns = new TurnQueue({ schedule, beginShare: () => ({ isOver: true }) });
     Object.assign(store, { turns });
     using update = spyOn(endpoints, "update");
-    expect(await dropExpiredSecrets(api.data, statusOf)).toBe(1);
+    expect(await dropExpiredSecrets(api.data, statusOf, jobControlOf())).toBe(1);
     expect(update.mock.calls.map(([id]) => id)).toEqual([endpoint.id]);
     const rows = [...ofTurns, row].map((until, at) => until - (ofTurns[at - 1] ?? 0));
     expect(Math.max(...rows)).toBe(100);
@@ -108,7 +109,7 @@ describe("a previous secret", () => {
     const change = { signing_secret: null, previous_signing_secret: "***" };
     expect((await made("PATCH", path, change))["status"]).toBe("active");
     clock.advance(25 * HOUR_MS);
-    expect(await dropExpiredSecrets(api.data, statusOf)).toBeGreaterThan(0);
+    expect(await dropExpiredSecrets(api.data, statusOf, jobControlOf())).toBeGreaterThan(0);
     expect((await made("GET", path))["status"]).toBe("awaiting_secret");
   });
 });
@@ -134,7 +135,7 @@ describe("an endpoint that has failed for five days", () => {
     clock.advance(5 * DAY_MS);
     const [, disabled] = await Promise.all([
       api.change(endpoint, { status: "paused" }),
-      disableFailing(api.data, api.services.actors),
+      disableFailing(api.data, api.services.actors, jobControlOf()),
     ]);
     expect([disabled, stateOf(endpoint.id)]).toEqual([[], ["paused", null]]);
   });
@@ -142,19 +143,19 @@ describe("an endpoint that has failed for five days", () => {
   test("is disabled where nothing is left to try, once", async () => {
     const endpoint = await failing();
     clock.advance(5 * DAY_MS - 1);
-    expect(await disableFailing(api.data, api.services.actors)).toEqual([]);
+    expect(await disableFailing(api.data, api.services.actors, jobControlOf())).toEqual([]);
     clock.advance(1);
-    const disabled = await disableFailing(api.data, api.services.actors);
+    const disabled = await disableFailing(api.data, api.services.actors, jobControlOf());
     expect(disabled.map(({ id }) => id)).toEqual([endpoint.id]);
     expect(stateOf(endpoint.id)).toEqual(["disabled", "failing"]);
-    expect(await disableFailing(api.data, api.services.actors)).toEqual([]);
+    expect(await disableFailing(api.data, api.services.actors, jobControlOf())).toEqual([]);
   });
 
   test("stays where the wall clock is set ahead by six days, as that is no time that has passed", async () => {
     const endpoint = await failing();
     clock.step(6 * DAY_MS);
     clock.advance(HOUR_MS);
-    expect(await disableFailing(api.data, api.services.actors)).toEqual([]);
+    expect(await disableFailing(api.data, api.services.actors, jobControlOf())).toEqual([]);
     expect(stateOf(endpoint.id)).toEqual(["active", null]);
   });
 
@@ -165,7 +166,7 @@ describe("an endpoint that has failed for five days", () => {
     await api.settled(id, ["retrying"]);
     const health = { ...api.data.health.get(endpoint.id), failingSince: clock.now() - 5 * DAY_MS };
     await api.data.store.write(() => api.data.health.set(endpoint.id, health));
-    expect(await disableFailing(api.data, api.services.actors)).toEqual([]);
+    expect(await disableFailing(api.data, api.services.actors, jobControlOf())).toEqual([]);
     expect(stateOf(endpoint.id)).toEqual(["active", null]);
   });
 
@@ -184,7 +185,7 @@ describe("an endpoint that has failed for five days", () => {
     clock.advance(5 * DAY_MS - 1);
     using read = spyOn(health, "failing");
     using turns = spyOn(store.turns, "giveWay");
-    const disabled = await disableFailing(api.data, api.services.actors);
+    const disabled = await disableFailing(api.data, api.services.actors, jobControlOf());
     expect(disabled.map(({ id }) => id)).toEqual([endpoint.id]);
     const found = read.mock.results.map(({ value }) => (value as unknown[]).length);
     expect([found, turns.mock.calls.length]).toEqual([[50, 50, 21, 0], 4]);
@@ -195,7 +196,7 @@ describe("an endpoint that has failed for five days", () => {
     await api.change(paused, { status: "paused" });
     await api.data.store.write(() => api.data.health.set(well.id, HEALTHY));
     clock.advance(5 * DAY_MS);
-    expect(await disableFailing(api.data, api.services.actors)).toEqual([]);
+    expect(await disableFailing(api.data, api.services.actors, jobControlOf())).toEqual([]);
     expect([stateOf(paused.id), stateOf(well.id)]).toEqual([
       ["paused", null],
       ["active", null],

@@ -22,12 +22,20 @@ test("a rest is twice as long as its slice, within bounds, and the first one too
   expect(rests).toEqual([20, limit("sliceRestMsMin"), limit("sliceRestMsMax"), 40]);
 });
 
-/** Owners by name, with the slices that each has left; and who had a slice, or a look in vain, in order. */
+/**
+ * Owners by name, with the slices that each has left; and who had a slice, or a look in vain, in order. Each
+ * is an account of its own, but for those of one letter and a number: `a1`, `a2`.
+ */
 class Work {
   readonly turns: string[] = [];
   readonly rests: number[] = [];
 
-  constructor(private readonly slices: Map<string, number>) {}
+  readonly #accounts: Map<number, string[]>;
+
+  constructor(private readonly slices: Map<string, number>) {
+    const accountOf = (name: string) => (/^[a-z]\d/.test(name) ? name.charCodeAt(0) : Bun.hash.crc32(name));
+    this.#accounts = Map.groupBy(slices.keys(), accountOf);
+  }
 
   run(rest = () => {}, isStopping = () => false): Promise<number> {
     const control = jobControlOf({
@@ -38,7 +46,10 @@ class Work {
       isStopping,
     });
     return inTurns(
-      () => this.slices.keys(),
+      {
+        accounts: () => this.#accounts.keys(),
+        of: (accountId) => this.#accounts.get(accountId) ?? [],
+      },
       control,
       async (owner) => {
         const left = this.slices.get(owner) ?? 0;
@@ -55,6 +66,12 @@ test("owners take turns, a slice each, with a rest behind it", async () => {
   expect(await work.run()).toBe(7 * 3);
   expect(work.turns.filter((owner) => owner !== "").join("")).toBe("abcacaa");
   expect(work.rests.length).toBe(7);
+});
+
+test("accounts take turns, and in them their owners: however many one has, the other comes next", async () => {
+  const work = new Work(new Map(Object.entries({ a1: 2, a2: 1, a3: 1, a4: 1, b1: 3, a5: 0 })));
+  await work.run();
+  expect(work.turns.filter((owner) => owner !== "").join(" ")).toBe("a1 b1 a2 b1 a3 b1 a4 a1");
 });
 
 test("an owner who gets something meanwhile has it done beside who has much", async () => {

@@ -58,10 +58,15 @@ export class Erasures {
     return this.#statements.list.all(projectId, before, count).map(toErasure);
   }
 
-  /** The oldest one that runs of the first project with a key above this one. */
-  firstRunning(afterProject: number): Erasure | null {
-    const row = this.#statements.firstRunning.get(afterProject);
+  /** The oldest one of the project that runs. */
+  firstRunning(projectId: number): Erasure | null {
+    const row = this.#statements.firstRunning.get(projectId);
     return row ? toErasure(row) : null;
+  }
+
+  /** The first project after this one in which one runs; null where there is none. */
+  nextRunning(afterProject: number): number | null {
+    return this.#statements.nextRunning.get(afterProject)?.id ?? null;
   }
 
   /** True where one of the consumer was asked for after this key; done or not. */
@@ -184,7 +189,10 @@ function prepare(sqlite: Store["sqlite"]) {
       "SELECT * FROM erasure WHERE project_id = ? AND id < ? ORDER BY id DESC LIMIT ?",
     ),
     firstRunning: sqlite.prepare<Row, [number]>(
-      "SELECT * FROM erasure WHERE status = 'running' AND project_id > ? ORDER BY project_id, id LIMIT 1",
+      "SELECT * FROM erasure WHERE status = 'running' AND project_id = ? ORDER BY id LIMIT 1",
+    ),
+    nextRunning: sqlite.prepare<{ id: number }, [number]>(
+      "SELECT project_id AS id FROM erasure WHERE status = 'running' AND project_id > ? ORDER BY project_id LIMIT 1",
     ),
     askedSince: sqlite.prepare<object, [number, string, number]>(
       "SELECT 1 FROM erasure WHERE project_id = ? AND consumer_id = ? AND last > ? LIMIT 1",

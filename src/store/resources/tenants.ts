@@ -114,7 +114,7 @@ export class Tenants {
   }
 
   /** In the order in which they were made. */
-  accounts(): Iterable<Account> {
+  accounts(): MapIterator<Account> {
     return this.#accounts.values();
   }
 
