@@ -278,10 +278,7 @@ export class Actors {
     return this.clock.toWall(Math.max(due, gateOf(this.#healthOf(endpointId))));
   }
 
-  /**
-   * The actor of a polled endpoint; null for others, and for what was not there when the process began
-   * to stop.
-   */
+  /** The actor of a polled endpoint; null for others. */
   polled(endpointId: number): PollActor | null {
     const actor = this.#of(endpointId);
     return actor instanceof PollActor ? actor : null;
@@ -429,11 +426,12 @@ export class Actors {
 
   #of(endpointId: number): Actor | null {
     const known = this.#actors.get(endpointId);
-    if (known || this.#stopped) return known ?? null;
+    if (known) return known;
     const endpoint = this.data.endpoints.getAnyway(endpointId);
     if (!endpoint) return null;
     const actor = isPolled(endpoint.kind) ? this.#makePolled(endpoint) : this.#makePushed(endpoint);
     this.#actors.set(endpointId, actor);
+    if (this.#stopped) void actor.stop();
     if (endpoint.status === "deleted") this.#leaving.add(endpointId);
     return actor;
   }

@@ -259,6 +259,8 @@ test("who may not ask any more, and what is not polled, gets a refusal, and ackn
   expect(await poller.poll(key, ask({ position }))).toBe("disabled");
   await api.services.actors.stop();
   expect(await poller.poll(key, ask())).toBe("stopping");
+  // A machine that hands over still makes endpoints.
+  expect(await poller.poll(await makeOutlet(api), ask())).toBe("stopping");
 });
 
 test("a held poll has one timer for all its waits, and looks again only where something may be there", async () => {
