@@ -1,3 +1,4 @@
+import { limit } from "../core/limits.ts";
 import { SettingsError } from "../platform/start-error.ts";
 import { type Cell, type CellList, hostOf, portOf, type Router } from "./list.ts";
 import {
@@ -24,13 +25,18 @@ export function envoyConfig({ cells, router }: CellList): string {
   if (router.proxyProtocol)
     throw new SettingsError(["proxy_protocol: Envoy takes it from everybody; HAProxy asks who sends it"]);
   const any = cells.flatMap(({ machines }) => machines);
-  const clusters = [...cells.map((cell) => cluster(clusterOf(cell), cell.machines)), cluster(ANY, any)];
+  const own = cells.map((cell) => cluster(clusterOf(cell), cell.machines, isPair(cell) ? [NOBODY] : []));
+  const clusters = [...own, cluster(ANY, any)];
   const bootstrap = { static_resources: { listeners: [listener(cells, router)], clusters } };
   return JSON.stringify(bootstrap, null, 2);
 }
 
 const ANY = "any_cell";
 const EXTENSIONS = "type.googleapis.com/envoy.extensions";
+
+function isPair({ machines }: Cell): boolean {
+  return machines.length > 1;
+}
 
 function clusterOf({ cell }: Cell): string {
   return `cell_${cell}`;
@@ -80,7 +86,15 @@ function connectionManager(cells: readonly Cell[], router: Router): object {
     local_reply_config: { mappers: [noMachine()] },
     http_filters: [extension("envoy.filters.http.router", "filters.http.router.v3.Router")],
     route_config: {
-      virtual_hosts: [{ name: "sealpost", domains: ["*"], routes: routes(cells) }],
+      virtual_hosts: [
+        {
+          name: "sealpost",
+          domains: ["*"],
+          routes: routes(cells),
+          // What is larger is not asked again.
+          request_body_buffer_limit: limit("batchBodyBytesMax"),
+        },
+      ],
       // What a stranger says of the address does not reach a cell.
       request_headers_to_add: [overwritten("x-forwarded-for", "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%")],
     },
@@ -139,9 +153,9 @@ function routes(cells: readonly Cell[]): object[] {
   };
   return [
     ...CLOSED_PATHS.map((path) => refuse({ path, case_sensitive: false }, REFUSALS.closed)),
-    ...cells.map((cell) => ({ match: byToken(cell), route: to(clusterOf(cell)) })),
+    ...cells.map((cell) => ({ match: byToken(cell), route: toCell(cell) })),
     refuse({ prefix: API_PATH }, REFUSALS.unknownKey),
-    ...cells.map((cell) => ({ match: byId(cell), route: to(clusterOf(cell)) })),
+    ...cells.map((cell) => ({ match: byId(cell), route: toCell(cell) })),
     ...ID_PATHS.map(({ path, prefix }) => refuse({ prefix: `${path}${prefix}` }, REFUSALS.unknownId)),
     { match: { prefix: FILES_PATH }, route: to(ANY, FILES_RETRY) },
     { match: { prefix: "/" }, route: to(ANY) },
@@ -175,6 +189,27 @@ const RETRY = {
   host_selection_retry_max_attempts: 3,
 };
 
+/**
+ * While no machine of a pair is ready, which one hands over or is lost, a request waits: what is chosen then
+ * refuses the connection, and so has read nothing. Envoy waits half a second on average before it asks again.
+ */
+const WAIT = {
+  ...RETRY,
+  num_retries: 2 * WAITS.machine,
+  retry_back_off: { base_interval: "1s", max_interval: "1s" },
+};
+const NOBODY = {
+  priority: 1,
+  lb_endpoints: [
+    {
+      endpoint: {
+        address: address("127.0.0.1:1"),
+        health_check_config: { disable_active_health_check: true },
+      },
+    },
+  ],
+};
+
 /** Files are the same at every cell, except while some of them are being upgraded. */
 const FILES_RETRY = {
   ...RETRY,
@@ -188,6 +223,10 @@ function to(name: string, retry_policy: object = RETRY): object {
   return { cluster: name, timeout: "0s", idle_timeout: `${WAITS.answer}s`, retry_policy };
 }
 
+function toCell(cell: Cell): object {
+  return to(clusterOf(cell), isPair(cell) ? WAIT : RETRY);
+}
+
 /** What is under way at a time. Envoy's own bounds, 1,024 requests and 3 retries, are too few for a cell. */
 const BOUNDS = {
   max_connections: 20_000,
@@ -196,7 +235,7 @@ const BOUNDS = {
   max_retries: 1000,
 };
 
-function cluster(name: string, machines: readonly string[]): object {
+function cluster(name: string, machines: readonly string[], others: readonly object[] = []): object {
   const { path, everySeconds, timeoutSeconds, failures } = CHECK;
   return {
     name,
@@ -206,7 +245,12 @@ function cluster(name: string, machines: readonly string[]): object {
     circuit_breakers: { thresholds: [BOUNDS] },
     load_assignment: {
       cluster_name: name,
-      endpoints: [{ lb_endpoints: machines.map((machine) => ({ endpoint: { address: address(machine) } })) }],
+      endpoints: [
+        { lb_endpoints: machines.map((machine) => ({ endpoint: { address: address(machine) } })) },
+        ...others,
+      ],
+      // One machine of a pair takes all.
+      policy: { overprovisioning_factor: 1000 },
     },
     // Nobody who is not ready is asked, not even where nobody is.
     common_lb_config: { healthy_panic_threshold: { value: 0 } },

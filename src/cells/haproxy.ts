@@ -24,7 +24,7 @@ export function haproxyConfig({ cells, router }: CellList): string {
     HEAD,
     ...(cells.some(hasName) ? [RESOLVERS] : []),
     frontend(cells, router),
-    ...cells.map((cell) => backend(`cell_${cell.cell}`, RETRIED, cell.machines.map(checked))),
+    ...cells.map(cellBackend),
     backend("any_cell", RETRIED, cells.flatMap(tracked)),
     backend("any_file", FILES_RETRIED, cells.flatMap(tracked)),
   ].join("\n\n");
@@ -35,6 +35,13 @@ const REQUEST_ID = "%[var(txn.id)]";
 
 /** A machine that no connection leads to has read nothing. One that answers 503 may have taken the event. */
 const RETRIED = ["retry-on conn-failure"];
+
+/**
+ * While no machine of a pair is ready, which one hands over or is lost, a request waits: what is chosen then
+ * refuses the connection, once a second, and so has read nothing.
+ */
+const WAITED = [...RETRIED, `retries ${WAITS.machine}`];
+const NOBODY = "server nobody 127.0.0.1:1 backup";
 
 /** Files are the same at every cell, except while some of them are being upgraded. */
 const FILES_RETRIED = ["retry-on conn-failure 404", `retries ${FILE_RETRIES}`];
@@ -130,6 +137,14 @@ function inLines(begin: string, words: readonly string[]): string[] {
   for (let at = 0; at < words.length; at += WORDS_A_LINE)
     lines.push([begin, ...words.slice(at, at + WORDS_A_LINE)].join(" "));
   return lines;
+}
+
+function cellBackend({ cell, machines }: Cell): string {
+  const servers = machines.map(checked);
+  const name = `cell_${cell}`;
+  return machines.length === 1
+    ? backend(name, RETRIED, servers)
+    : backend(name, WAITED, [...servers, NOBODY]);
 }
 
 function backend(name: string, retried: readonly string[], servers: readonly string[]): string {

@@ -81,6 +81,8 @@ export const CHECK = { path: "/readyz", everySeconds: 1, timeoutSeconds: 1, fail
 /** What the router waits for, in seconds. */
 export const WAITS = {
   connect: 2,
+  /** Until a machine of a pair is ready: twice as long as a take-over. */
+  machine: 20,
   /** A head, as a whole. */
   head: 10,
   /** Longer than a poll is held. */

@@ -17,6 +17,11 @@ test("a machine of IPv6 has a name without brackets, and one with a name is look
   expect(configOf(["10.0.0.1:8080"])).not.toContain("resolvers");
 });
 
+test("requests wait for a pair, and for nobody who is alone", () => {
+  expect(configOf(["10.0.0.1:8080", "10.0.0.2:8080"])).toMatch(/retries 20\n[^]*server nobody .* backup\n/);
+  expect(configOf(["10.0.0.1:8080"])).not.toMatch(/retries 20|nobody/);
+});
+
 test("nobody's word about an address is taken unless the list names them", () => {
   expect(configOf(["10.0.0.1:8080"])).not.toContain("set-src");
   const config = configOf(["10.0.0.1:8080"], { trusted_proxies: ["10.9.0.0/16", "fd00::/8"] });

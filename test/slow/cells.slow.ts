@@ -249,6 +249,8 @@ describe.skipIf(!canRun).each([...ROUTERS])("behind %s", (kind: RouterKind) => {
     await untilSteady("first");
     for (let n = 0; n < 20; n++) expect((await publish(`before-${n}`)).status).toBe(202);
     await primary.lose();
+    // What nobody has read yet waits in the router.
+    expect((await client.post("/v1/events", EVENT)).status).toBe(202);
     await untilSteady("after");
     // What was accepted before the loss is known to the other machine.
     expect((await publish("before-19")).json.duplicate).toBe(true);
