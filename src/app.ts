@@ -34,10 +34,11 @@ import { Releaser } from "./pipeline/releaser.ts";
 import type { Replica } from "./replica/replica.ts";
 import { openReplication, type Replication } from "./replica/replication.ts";
 import { Replayer } from "./pipeline/replayer.ts";
+import { Phases } from "./maintenance/phases.ts";
 import { Retention } from "./maintenance/retention.ts";
 import { scheduledJobs } from "./maintenance/schedule.ts";
 import { requirePlans, warnOfForbidden, warnOfNoReplica } from "./maintenance/start-checks.ts";
-import { atMost, drain, LAST_STEP_MS } from "./maintenance/drain.ts";
+import { atMost, drain, LAST_STEP_MS, leave } from "./maintenance/drain.ts";
 import { orExplain } from "./platform/start-error.ts";
 import { Checkpoints } from "./store/checkpoint.ts";
 import { type Data, openData } from "./store/data.ts";
@@ -94,53 +95,40 @@ export interface AppParts {
 }
 
 /**
- * Where the process is between its start and its end.
- *
- * | phase    | true in it                                                                     |
- * |----------|--------------------------------------------------------------------------------|
- * | starting | nobody can connect                                                             |
- * | resuming | the port is bound; what the process before left open is taken up               |
- * | open     | requests are answered                                                          |
- * | stopping | requests are refused; what is in flight comes to its end, or is handed back    |
- */
-type Phase = { is: "starting"; port: null } | { is: "resuming" | "open" | "stopping"; port: number };
-
-/**
  * Puts the service together, binds its port, takes up what the database has open, and only then answers.
  * Throws where it cannot: StartError, SettingsError and DatabaseError are for the operator.
  */
 export async function startApp(config: Config, appParts: AppParts): Promise<App> {
   const { clock, logger, announce, fail } = appParts;
-  let phase: Phase = { is: "starting", port: null };
-  const phaseNow = () => phase;
+  const phases = new Phases(monotonic);
   const base = await openBase(config, appParts);
   const { directory, disk, data, replication } = base;
-  const outbound = openOutbound(config, { ...base, logger, phaseNow });
+  const outbound = openOutbound(config, { ...base, logger, phases });
   const { actors, retries, guard, transport, metrics } = outbound;
   const stopWatching = watchAll(data, metrics, logger);
   const confirmations = openConfirmations(data, replication, outbound);
   const pipeline = openPipeline(data, outbound, confirmations, logger);
   const replayer = new Replayer(data, actors, pipeline);
   const [releaser, eraser] = [new Releaser(data, actors, clock), new Eraser({ data, actors })];
-  const parts = { outbound, confirmations, pipeline, replayer, eraser, logger, phaseNow };
+  const parts = { outbound, confirmations, pipeline, replayer, eraser, logger, phases };
   const server = openServer(config, { ...base, ...parts });
   const port = listen(server, config);
-  phase = { is: "resuming", port };
+  phases.enter({ is: "resuming", port });
   disk.goLive();
   await restore({ data, pipeline, actors, retries, replayer, releaser });
-  if (data.tenants.isEmpty) await welcome(config, data, { logger, announce });
-  if (replication.report() === null) warnOfNoReplica(config, data, logger);
-  if ((config.secretKeys?.length ?? 1) > 1 && !data.sealing.isDue) reportSealed(data.sealing.left, logger);
+  await welcome(config, data, { replication, logger, announce });
   const checkpointThread = startCheckpointThread(CHECKPOINTER, disk.path, fail);
   const checkpoints = new Checkpoints(data.store, checkpointThread, replication.attendance);
   const jobs = openJobs(config, { ...base, outbound, eraser, checkpoints, logger });
   jobs.start();
-  phase = { is: "open", port };
+  phases.enter({ is: "open", port });
   await replication.open();
   data.store.unattended("end of moves", finishDepartures(data));
   data.store.unattended("look at the addresses of endpoints", warnOfForbidden(data, guard, logger));
   const stop = async () => {
-    phase = { is: "stopping", port };
+    if (replication.isPair && phases.isRouted)
+      await leave(actors, outbound.abort, (is) => phases.enter({ is, port }));
+    phases.enter({ is: "stopping", port });
     const jobsEnded = jobs.stop();
     releaser.stop();
     await drain(actors, confirmations, outbound.abort);
@@ -210,15 +198,15 @@ function later(ms: number, run: () => void): void {
 
 interface OutboundParts extends Omit<Base, "directory"> {
   logger: Logger;
-  phaseNow: () => Phase;
+  phases: Phases;
 }
 
 /** What goes out: guard, transport and actors, with what they count. */
 type Outbound = ReturnType<typeof openOutbound>;
 
-function openOutbound(config: Config, { dates, disk, data, replication, logger, phaseNow }: OutboundParts) {
+function openOutbound(config: Config, { dates, disk, data, replication, logger, phases }: OutboundParts) {
   const abort = new AbortController();
-  const self = { baseUrl: config.baseUrl, port: () => phaseNow().port };
+  const self = { baseUrl: config.baseUrl, port: () => phases.port };
   const guard = createGuard({ allow: config.allowPrivateDestinations, self });
   const attemptsMax = shareOfFiles("attempts", limit("attemptsInFlightMax"));
   const onShortage = () => reportShortage(logger);
@@ -301,7 +289,7 @@ interface ServerParts extends Pick<Base, "data" | "dates" | "replication"> {
   replayer: Replayer;
   eraser: Eraser;
   logger: Logger;
-  phaseNow: () => Phase;
+  phases: Phases;
 }
 
 function openRoutes(config: Config, parts: ServerParts): AnyRoute[] {
@@ -335,7 +323,7 @@ function openRoutes(config: Config, parts: ServerParts): AnyRoute[] {
 }
 
 function openServer(config: Config, parts: ServerParts): HttpServer {
-  const { data, dates, replication, outbound, logger, phaseNow } = parts;
+  const { data, dates, replication, outbound, logger, phases } = parts;
   const { metrics } = outbound;
   const { now } = dates.wall;
   const projectIds = new PublicIds(data.ids, "proj");
@@ -351,7 +339,7 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
     logRequest: (line) => reportRequest(line, projectIds, logger, metrics),
     logFailure: ({ requestId, route, error }) =>
       logger.log("error", "request failed", { request_id: requestId, route, error }),
-    isDraining: () => phaseNow().is !== "open",
+    isAnswered: (request) => phases.isAnswered(request),
     untilMayGo: replication.untilMayGo,
     writeFor: (projectId, run) => data.store.writeFor(projectId, run),
     turns: data.store.turns,
@@ -360,21 +348,9 @@ function openServer(config: Config, parts: ServerParts): HttpServer {
     audit: data.audit,
     rateLimits: { publish: config.publishRateLimit, management: config.managementRateLimit },
     usageRemaining: (projectId) => data.meter.remaining(projectId),
-    ready: () => readiness(phaseNow(), data, replication),
+    ready: (request) => phases.readiness(request, data.store, replication),
     metrics: () => metrics.print(),
   });
-}
-
-function readiness(
-  phase: Phase,
-  { store }: Pick<Data, "store">,
-  replication: Replication,
-): { ready: boolean; reason?: string } {
-  if (phase.is !== "open") return { ready: false, reason: "starting or stopping" };
-  if (!store.writable) return { ready: false, reason: "the disk is full" };
-  if (store.silentMs > limit("diskSilenceMs")) return { ready: false, reason: "the disk does not answer" };
-  const reason = replication.problem();
-  return reason === null ? { ready: true } : { ready: false, reason };
 }
 
 /** Answers the port, which `config` may leave to the system. */
@@ -383,14 +359,21 @@ function listen(server: HttpServer, { host, port }: Config): number {
   return orExplain(hint, () => server.listen({ port, hostname: host })).port;
 }
 
-/** An empty database: where there is no operator who makes accounts, there is one from the start. */
+/**
+ * Tells whoever reads the log what to do. An empty database: where there is no operator who makes accounts,
+ * there is one from the start.
+ */
 async function welcome(
   config: Config,
-  data: Pick<Data, "tenants">,
-  { logger, announce }: Pick<AppParts, "logger" | "announce">,
+  data: Data,
+  { replication, logger, announce }: Pick<AppParts, "logger" | "announce"> & Pick<Base, "replication">,
 ): Promise<void> {
-  if (config.operatorToken === null) await data.tenants.createFirstAccount(announce);
-  else logger.log("info", "There is no account yet: make one with POST /v1/operator/accounts.");
+  const { tenants, sealing } = data;
+  if (tenants.isEmpty && config.operatorToken === null) await tenants.createFirstAccount(announce);
+  else if (tenants.isEmpty)
+    logger.log("info", "There is no account yet: make one with POST /v1/operator/accounts.");
+  if (replication.report() === null) warnOfNoReplica(config, data, logger);
+  if ((config.secretKeys?.length ?? 1) > 1 && !sealing.isDue) reportSealed(sealing.left, logger);
 }
 
 interface JobParts extends Pick<Base, "data" | "dates"> {

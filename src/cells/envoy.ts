@@ -1,9 +1,9 @@
 import { limit } from "../core/limits.ts";
+import { CHECK, ROUTER_HEADER } from "../core/router.ts";
 import { SettingsError } from "../platform/start-error.ts";
 import { type Cell, type CellList, hostOf, portOf, type Router } from "./list.ts";
 import {
   API_PATH,
-  CHECK,
   CLOSED_PATHS,
   FILE_RETRIES,
   FILES_PATH,
@@ -96,7 +96,10 @@ function connectionManager(cells: readonly Cell[], router: Router): object {
         },
       ],
       // What a stranger says of the address does not reach a cell.
-      request_headers_to_add: [overwritten("x-forwarded-for", "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%")],
+      request_headers_to_add: [
+        overwritten("x-forwarded-for", "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%"),
+        MARK,
+      ],
     },
   });
 }
@@ -137,6 +140,8 @@ function answerOf(refusal: Refusal) {
 function overwritten(key: string, value: string): object {
   return { header: { key, value }, append_action: "OVERWRITE_IF_EXISTS_OR_ADD" };
 }
+
+const MARK = overwritten(ROUTER_HEADER, "envoy");
 
 /** Where no machine of the cell is ready, none can be connected to, or too many are asked already. */
 function noMachine(): object {
@@ -261,7 +266,7 @@ function cluster(name: string, machines: readonly string[], others: readonly obj
         no_traffic_interval: `${everySeconds}s`,
         unhealthy_threshold: failures,
         healthy_threshold: 1,
-        http_health_check: { path },
+        http_health_check: { path, request_headers_to_add: [MARK] },
       },
     ],
     typed_extension_protocol_options: {

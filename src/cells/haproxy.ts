@@ -1,7 +1,7 @@
+import { CHECK, ROUTER_HEADER } from "../core/router.ts";
 import { type Cell, type CellList, hostOf, type Router } from "./list.ts";
 import {
   API_PATH,
-  CHECK,
   CLOSED_PATHS,
   CROOKED_PATH,
   FILE_RETRIES,
@@ -86,6 +86,7 @@ function frontend(cells: readonly Cell[], router: Router): string {
     "frontend sealpost",
     `bind ${router.listen}${secured}`,
     "http-request set-var(txn.id) uuid",
+    `http-request set-header ${ROUTER_HEADER} haproxy`,
     ...addresses(router),
     "stick-table type ipv6 size 100k expire 60s store conn_cur",
     // Who has one address of IPv6 has all that share its first 64 bits.
@@ -152,7 +153,7 @@ function backend(name: string, retried: readonly string[], servers: readonly str
   return [
     `backend ${name}`,
     "option httpchk",
-    `http-check send meth GET uri ${path} ver HTTP/1.1 hdr host sealpost`,
+    `http-check send meth GET uri ${path} ver HTTP/1.1 hdr host sealpost hdr ${ROUTER_HEADER} haproxy`,
     "http-check expect status 200",
     ...retried,
     `default-server inter ${everySeconds}s fall ${failures} rise 1 pool-purge-delay ${WAITS.idleAtCell}s`,

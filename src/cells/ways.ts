@@ -75,9 +75,6 @@ export const REFUSALS = {
   ),
 } as const;
 
-/** How both machines of a pair are asked which one is the primary, in seconds. */
-export const CHECK = { path: "/readyz", everySeconds: 1, timeoutSeconds: 1, failures: 2 } as const;
-
 /** What the router waits for, in seconds. */
 export const WAITS = {
   connect: 2,

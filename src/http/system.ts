@@ -47,8 +47,8 @@ function readyz(parts: HttpParts): AnyRoute {
       200: { description: "It can.", schema: Status, example: { status: "ready" } },
     },
     refuses: { unavailable: "It cannot; `detail` says why." },
-    handle() {
-      const { ready, reason } = parts.ready();
+    handle({ request }) {
+      const { ready, reason } = parts.ready(request);
       if (!ready) throw unavailable(reason ?? "The service cannot take requests now.");
       return { status: 200, json: { status: "ready" } };
     },

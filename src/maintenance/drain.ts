@@ -1,4 +1,5 @@
 import { limit } from "../core/limits.ts";
+import { ROUTER_SEES_MS } from "../core/router.ts";
 
 /** What each step of the end may take that waits for others. */
 export const LAST_STEP_MS = 500;
@@ -20,6 +21,23 @@ export async function drain(
   await endOr(limit("drainMs") - 2 * LAST_STEP_MS, ended);
   clearTimeout(cut);
 }
+
+/**
+ * Of a pair, before that: attempts come to their end while the router's requests are answered as ever, so
+ * that none has to wait for more than the handover itself. Then the router is told, and needs time to see it.
+ */
+export async function leave(
+  actors: { stop(): Promise<void> },
+  abort: AbortController,
+  enter: (phase: "leaving" | "parting") => void,
+): Promise<void> {
+  enter("leaving");
+  await drain(actors, NO_ANSWERS, abort);
+  enter("parting");
+  await Bun.sleep(ROUTER_SEES_MS);
+}
+
+const NO_ANSWERS = { untilAnswered: async () => {} };
 
 /** A disk that fills up meanwhile must not keep the process: the next start goes on from what is on it. */
 export async function atMost(ms: number, work: Promise<unknown>): Promise<void> {

@@ -8,6 +8,8 @@ import { beginStart, nextBeat } from "../store/identity.ts";
 /** What the other parts ask of the replica, whether there is one or not. */
 export interface Replication {
   attendance: () => Attendance;
+  /** A lease says who writes, and another machine may be the next. */
+  isPair: boolean;
   /** Null where there is no replica. */
   report: () => ReplicaReport | null;
   /** Why the service is not ready; null where the replica is no reason. */
@@ -36,6 +38,7 @@ const HAND_OVER_MS = 10_000;
 
 const NO_REPLICA: Replication = {
   attendance: () => "never",
+  isPair: false,
   report: () => null,
   problem: () => null,
   obstacle: () => "The service has no replica: it does not run under `litestream replicate`.",
@@ -87,7 +90,9 @@ export async function openReplication(
   };
   await replica.begin(parts);
   const report = () => replica.report(monotonic());
+  const isPair = report().generation !== null;
   return {
+    isPair,
     attendance: () => (obstacleOfState(report()) === null ? "here" : "gone"),
     report,
     problem: () => problemOf(report()),
@@ -97,7 +102,7 @@ export async function openReplication(
     mayGo: () => replica.mayGo,
     untilMayGo: () => replica.untilMayGo(),
     stop: () => replica.stop(parts),
-    stopMs: report().generation === null ? MARK_MS : HAND_OVER_MS,
+    stopMs: isPair ? HAND_OVER_MS : MARK_MS,
   };
 }
 

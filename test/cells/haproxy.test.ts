@@ -22,6 +22,12 @@ test("requests wait for a pair, and for nobody who is alone", () => {
   expect(configOf(["10.0.0.1:8080"])).not.toMatch(/retries 20|nobody/);
 });
 
+test("what a client says of the router is overwritten, and the checks say the same", () => {
+  const config = configOf(["10.0.0.1:8080"]);
+  expect(config).toContain("  http-request set-header sealpost-router haproxy\n");
+  expect(config.match(/ hdr sealpost-router haproxy$/gm)).toHaveLength(3);
+});
+
 test("nobody's word about an address is taken unless the list names them", () => {
   expect(configOf(["10.0.0.1:8080"])).not.toContain("set-src");
   const config = configOf(["10.0.0.1:8080"], { trusted_proxies: ["10.9.0.0/16", "fd00::/8"] });

@@ -107,8 +107,8 @@ export class TestParts implements HttpParts {
   accessChanges(): number {
     return Number.NaN;
   }
-  isDraining(): boolean {
-    return this.isStopping;
+  isAnswered(): boolean {
+    return !this.isStopping;
   }
 
   untilMayGo(): Promise<void> | null {

@@ -285,7 +285,7 @@ export class Api implements AsyncDisposable {
       logRequest: () => {},
       logFailure: () => {},
       accessChanges: () => this.accessChanges(),
-      isDraining: () => false,
+      isAnswered: () => true,
       untilMayGo: () => null,
       writeFor: <T>(projectId: number | null, run: () => T) => store.writeFor(projectId, run),
       turns: store.turns,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from "bun:test";
-import { atMost, drain } from "../../src/maintenance/drain.ts";
+import { atMost, drain, leave } from "../../src/maintenance/drain.ts";
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
@@ -36,6 +36,21 @@ test("it is over with the last attempt and the last answer that waits, and nothi
   expect(await isOver()).toBe(true);
   jest.advanceTimersByTime(10_000);
   expect(abort.signal.aborted).toBe(false);
+});
+
+test("who leaves tells the router once attempts have ended, and gives it three seconds to see that", async () => {
+  const abort = new AbortController();
+  const phases: string[] = [];
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+  const isOver = ended(leave({ stop: () => stopped }, abort, (is) => phases.push(is)));
+  jest.advanceTimersByTime(8499);
+  expect([await isOver(), phases, abort.signal.aborted]).toEqual([false, ["leaving"], false]);
+  stop();
+  expect([await isOver(), phases]).toEqual([false, ["leaving", "parting"]]);
+  jest.advanceTimersByTime(2999);
+  expect(await isOver()).toBe(false);
+  jest.advanceTimersByTime(1);
+  expect([await isOver(), abort.signal.aborted]).toEqual([true, false]);
 });
 
 test("work that fails or hangs keeps nobody", async () => {

@@ -44,8 +44,8 @@ export interface HttpParts {
   logRequest(line: RequestLine): void;
   /** A request that failed for a reason of ours. */
   logFailure(line: FailureLine): void;
-  /** While true, every request but `/healthz` answers 503. */
-  isDraining(): boolean;
+  /** Where false, every request but `/healthz` answers 503. */
+  isAnswered(request: Request): boolean;
   /**
    * Null where what was written may be answered. Else resolves once it may; never where another machine is
    * the primary by then. What `writeFor` answers has waited for it.
@@ -71,7 +71,7 @@ export interface HttpParts {
   /** What remains of the plan's deliveries to a project; null where nothing limits them. */
   usageRemaining(projectId: number): number | null;
   /** For `/readyz`: `reason` says what is missing. */
-  ready(): { ready: boolean; reason?: string };
+  ready(request: Request): { ready: boolean; reason?: string };
   /** For `/metrics`: the Prometheus text. */
   metrics(): Promise<string>;
 }

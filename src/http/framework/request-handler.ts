@@ -245,7 +245,7 @@ export class RequestHandler implements RequestContext {
   }
 
   private requireRunning(): void {
-    if (!this.prepared.route.answersWhileDraining && this.shared.parts.isDraining())
+    if (!this.prepared.route.answersWhileDraining && !this.shared.parts.isAnswered(this.request))
       throw unavailable("The service is starting or stopping. Try again in a moment.");
   }
 
