@@ -16,6 +16,7 @@ import { Eraser } from "./maintenance/eraser.ts";
 import { Jobs } from "./platform/jobs.ts";
 import type { Logger } from "./platform/log.ts";
 import { createMetrics } from "./platform/metrics.ts";
+import type { SpanListener, Tracing } from "./platform/tracing.ts";
 import { Actors } from "./delivery/actors.ts";
 import { type AttemptReport, Recorder } from "./delivery/recorder.ts";
 import { isPolled } from "./destinations/destinations.ts";
@@ -25,6 +26,7 @@ import { handOut } from "./delivery/polling/hand-out.ts";
 import { Retries } from "./delivery/retries.ts";
 import { send, type SendParts } from "./delivery/send.ts";
 import { sendTrial } from "./delivery/trial.ts";
+import { sendTraced } from "./delivery/traced-send.ts";
 import { createTransport } from "./transport/transport.ts";
 import { VERSION } from "./transport/user-agent.ts";
 import { Confirmations } from "./pipeline/confirmations.ts";
@@ -66,6 +68,7 @@ import {
   reportShortage,
   reportStep,
   watchAll,
+  watchSpans,
 } from "./maintenance/reports.ts";
 import { beginArrivals, turnParts } from "./platform/turns.ts";
 
@@ -103,7 +106,7 @@ export async function startApp(config: Config, appParts: AppParts): Promise<App>
   const phases = new Phases(monotonic);
   const base = await openBase(config, appParts);
   const { directory, disk, data, replication } = base;
-  const outbound = openOutbound(config, { ...base, logger, phases });
+  const outbound = await openOutbound(config, { ...base, logger, phases });
   const { actors, retries, guard, transport, metrics } = outbound;
   const stopWatching = watchAll(data, metrics, logger);
   const confirmations = openConfirmations(data, replication, outbound);
@@ -135,7 +138,7 @@ export async function startApp(config: Config, appParts: AppParts): Promise<App>
     await atMost(LAST_STEP_MS, jobsEnded);
     await server.stop(LAST_STEP_MS);
     transport.close();
-    await writeDown(data);
+    await writeDown(data, outbound);
     await data.store.close();
     await atMost(replication.stopMs, replication.stop());
     await checkpointThread.stop();
@@ -202,9 +205,10 @@ interface OutboundParts extends Omit<Base, "directory"> {
 }
 
 /** What goes out: guard, transport and actors, with what they count. */
-type Outbound = ReturnType<typeof openOutbound>;
+type Outbound = Awaited<ReturnType<typeof openOutbound>>;
 
-function openOutbound(config: Config, { dates, disk, data, replication, logger, phases }: OutboundParts) {
+async function openOutbound(config: Config, parts: OutboundParts) {
+  const { dates, disk, data, replication, logger, phases } = parts;
   const abort = new AbortController();
   const self = { baseUrl: config.baseUrl, port: () => phases.port };
   const guard = createGuard({ allow: config.allowPrivateDestinations, self });
@@ -230,7 +234,8 @@ function openOutbound(config: Config, { dates, disk, data, replication, logger, 
   const actors: Actors = new Actors(data, {
     clock,
     random: Math.random,
-    send: (endpoint, load) => send(sendParts, endpoint, load),
+    send: (endpoint, load) =>
+      tracing === null ? send(sendParts, endpoint, load) : sendTraced(tracing, sendParts, endpoint, load),
     attemptsMax,
     recorder,
   });
@@ -239,7 +244,21 @@ function openOutbound(config: Config, { dates, disk, data, replication, logger, 
   const nameAccount = (id: number) => data.ids.encode("acct", id);
   const versions = { version: VERSION, bun: Bun.version, sqlite: disk.version };
   const metrics = createMetrics(gauges, nameAccount, versions);
-  return { guard, transport, actors, retries, recorder, sendParts, metrics, abort };
+  const tracing = await openTracing(config, watchSpans(metrics, logger));
+  return { guard, transport, actors, retries, recorder, sendParts, metrics, tracing, abort };
+}
+
+/** Null where nothing is traced: then nothing of OpenTelemetry is loaded either. */
+async function openTracing(config: Config, onSpans: SpanListener): Promise<Tracing | null> {
+  const { tracesEndpoint: endpoint, tracesHeaders: headers, tracesSampler: sampler } = config;
+  if (endpoint === null) return null;
+  const { Tracing } = await import("./platform/tracing.ts");
+  const resource = {
+    "service.name": config.tracesServiceName,
+    "service.version": VERSION,
+    "sealpost.cell": config.cell,
+  };
+  return new Tracing({ endpoint, headers, sampler, ratio: config.tracesRatio, resource }, onSpans);
 }
 
 function openConfirmations({ store }: Data, gate: Replication, { metrics }: Outbound): Confirmations {
@@ -294,7 +313,7 @@ interface ServerParts extends Pick<Base, "data" | "dates" | "replication"> {
 
 function openRoutes(config: Config, parts: ServerParts): AnyRoute[] {
   const { data, dates, outbound, pipeline, confirmations, replayer, eraser, logger } = parts;
-  const { actors, retries, guard, transport, sendParts, metrics } = outbound;
+  const { actors, retries, guard, transport, tracing, sendParts, metrics } = outbound;
   return allRoutes({
     ...data,
     eventList: new EventList(data),
@@ -308,6 +327,7 @@ function openRoutes(config: Config, parts: ServerParts): AnyRoute[] {
     eraser,
     guard,
     transport,
+    tracing,
     sendTrial: (endpoint) =>
       actors.inSlot(endpoint.projectId, () => sendTrial(sendParts, endpoint, data.store.takeKey())),
     cell: config.cell,
@@ -413,10 +433,12 @@ function openJobs(
 }
 
 /** What is kept in memory for a while. */
-async function writeDown({ tenants, sourceStats, index }: Data): Promise<void> {
+async function writeDown({ tenants, sourceStats, index }: Data, { tracing }: Outbound): Promise<void> {
+  const spansSent = tracing && atMost(LAST_STEP_MS, tracing.stop());
   // A disk that is full refuses it: it is for people to look at, and nobody was promised the last minute
   // of it.
   await tenants.saveLastUse().catch(() => {});
   await sourceStats.writeDown().catch(() => {});
   await atMost(LAST_STEP_MS, index.writeDown());
+  await spansSent;
 }

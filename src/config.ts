@@ -1,8 +1,10 @@
 import type { SecretKeys } from "./core/cipher.ts";
+import { HTTP_TOKEN } from "./core/http-token.ts";
 import { CELL_FORM } from "./core/ids.ts";
 import { isObject } from "./core/json/value.ts";
 import { DURABILITIES, type Durability } from "./core/model.ts";
 import { BUILT_IN_PLANS, findPlan, type Plan, type Plans } from "./core/plans.ts";
+import { type SamplerName, SAMPLERS } from "./core/trace-context.ts";
 import { LOG_LEVELS, type LogLevel } from "./platform/log.ts";
 import { parseCidr } from "./transport/addresses.ts";
 
@@ -25,6 +27,12 @@ export interface Config {
   durability: Durability;
   plans: Plans;
   logLevel: LogLevel;
+  /** Where spans are sent; null: nothing is traced. */
+  tracesEndpoint: string | null;
+  tracesHeaders: Readonly<Record<string, string>>;
+  tracesServiceName: string;
+  tracesSampler: SamplerName;
+  tracesRatio: number;
 }
 
 /** Thrown by a row whose text is wrong: one sentence. */
@@ -128,6 +136,30 @@ function readPlan(name: string, row: unknown, builtIn: Plan | undefined): Plan {
     ...(body_retention_days !== undefined && { bodyRetentionDays: Number(body_retention_days) }),
     ...(attempt_retention_days !== undefined && { attemptRetentionDays: Number(attempt_retention_days) }),
   };
+}
+
+/** As the specification of OTLP has them: like the header `baggage`, values percent-encoded. */
+function readHeaders(text: string): Record<string, string> {
+  const pairs = text.split(",").map((part): [string, string] => {
+    const [name = "", value = ""] = part.split(/=(.*)/s).map((one) => one.trim());
+    return [name.toLowerCase(), decode(value)];
+  });
+  if (pairs.every(([name, value]) => HTTP_TOKEN.test(name) && /^[\x20-\x7e]+$/.test(value)))
+    return Object.fromEntries(pairs);
+  throw new SettingError("must be NAME=VALUE pairs separated by commas, values percent-encoded");
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return "";
+  }
+}
+
+function readRatio(text: string): number {
+  if (/^(0|1|[01]?\.\d+)$/.test(text) && Number(text) <= 1) return Number(text);
+  throw new SettingError("must be a number from 0 to 1");
 }
 
 function matching(pattern: RegExp, must: string): (value: string) => string {
@@ -280,6 +312,47 @@ export const SETTINGS = {
     example: "warn",
     fallback: "info",
     parse: oneOf(LOG_LEVELS),
+  }),
+  tracesEndpoint: setting<string | null>({
+    name: "OTEL_EXPORTER_OTLP_ENDPOINT",
+    about:
+      "Base URL of a collector of OpenTelemetry, which gets the spans of events by OTLP over HTTP in JSON, at /v1/traces below it. Unset: nothing is traced.",
+    defaultText: "none",
+    example: "http://localhost:4318",
+    fallback: null,
+    parse: readBaseUrl,
+  }),
+  tracesHeaders: setting<Readonly<Record<string, string>>>({
+    name: "OTEL_EXPORTER_OTLP_HEADERS",
+    about: "Headers for the collector, such as its credentials: NAME=VALUE, separated by commas.",
+    defaultText: "none",
+    example: "api-key=abc",
+    fallback: {},
+    parse: readHeaders,
+  }),
+  tracesServiceName: setting({
+    name: "OTEL_SERVICE_NAME",
+    about: "The service that spans name.",
+    defaultText: "sealpost",
+    example: "webhooks-eu",
+    fallback: "sealpost",
+    parse: matching(/^.{1,255}$/, "must be at most 255 characters in one line"),
+  }),
+  tracesSampler: setting<SamplerName>({
+    name: "OTEL_TRACES_SAMPLER",
+    about: `Which traces are recorded: one of ${SAMPLERS.join(", ")}. Those with parentbased do as the publisher's traceparent says, where it sends one.`,
+    defaultText: "parentbased_always_on",
+    example: "parentbased_traceidratio",
+    fallback: "parentbased_always_on",
+    parse: oneOf(SAMPLERS),
+  }),
+  tracesRatio: setting({
+    name: "OTEL_TRACES_SAMPLER_ARG",
+    about: "Of the samplers by ratio: which part of the traces is recorded, from 0 to 1.",
+    defaultText: "1",
+    example: "0.05",
+    fallback: 1,
+    parse: readRatio,
   }),
 } as const;
 

@@ -47,6 +47,18 @@ const WRONG: readonly (readonly [name: string, text: string])[] = [
   ["SEALPOST_DURABILITY", "s3"],
   ["SEALPOST_LOG_LEVEL", "loud"],
   ["SEALPOST_PROT", "8080"],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318"],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://key@localhost:4318"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", SECRET.slice(0, 8)],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "a=1,,b=2"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "a b=1"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "a=%zz"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", `a=%0d${SECRET}`],
+  ["OTEL_SERVICE_NAME", "two\nlines"],
+  ["OTEL_TRACES_SAMPLER", "jaeger_remote"],
+  ["OTEL_TRACES_SAMPLER_ARG", "1.1"],
+  ["OTEL_TRACES_SAMPLER_ARG", "-0.1"],
+  ["OTEL_TRACES_SAMPLER_ARG", "1e-3"],
 ];
 
 describe.each(WRONG)("%s=%s", (name, text) => {
@@ -56,8 +68,14 @@ describe.each(WRONG)("%s=%s", (name, text) => {
     expect(problems).toHaveLength(1);
     expect(problems[0]).toStartWith(name);
     expect(problems[0]).toMatch(/for example |did you mean /);
-    if (/KEY|TOKEN/.test(name)) expect(problems[0]).not.toContain(text);
+    if (/KEY|TOKEN|HEADERS/.test(name)) expect(problems[0]).not.toContain(text);
   });
+});
+
+test("headers of a collector are read as the specification of OTLP has them", () => {
+  const read = readConfig({ OTEL_EXPORTER_OTLP_HEADERS: "Api-Key=a%2Cb%3D, authorization = Bearer%20x=y" });
+  const tracesHeaders = { "api-key": "a,b=", authorization: "Bearer x=y" };
+  expect(read).toMatchObject({ ok: true, config: { tracesHeaders, tracesEndpoint: null } });
 });
 
 test("the examples are right", () => {

@@ -654,6 +654,11 @@ export const LIMITS = {
     unit: "count",
     why: "Deliveries that may have led to an event: a chain of services that feed each other has two or three, a loop has no end.",
   },
+  spansWaitingMax: {
+    value: 2048,
+    unit: "count",
+    why: "Spans that wait for the collector or are on their way to it, some 3 MiB; where there are as many, further ones are dropped, and counted.",
+  },
   bodyCacheBytesMax: {
     value: 64 * MIB,
     unit: "bytes",

@@ -333,6 +333,8 @@ export interface AttemptFacts {
   /** When it was signed, in seconds: `webhook-timestamp`. The request leaves a moment later. */
   sentAt: number | null;
   signature: string | null;
+  /** Where the event is traced: the attempt's place in its trace (core/trace-context.ts). */
+  traceparent: string | null;
   /** Only where it is not the plain envelope. */
   requestBody: Uint8Array | null;
   responseHeaders: ReadonlyArray<readonly [string, string]>;

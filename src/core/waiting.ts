@@ -35,6 +35,10 @@ export interface Load {
   type: string;
   /** Deliveries that led to its event. */
   hops: number;
+  /** What its event keeps of the trace that it belongs to. */
+  trace: string | null;
+  /** Of one attempt: its own place in that trace, where it is given one. */
+  traceparent?: string;
   /** The plain envelope: what is signed and sent unless transformations reshape it. */
   body: Uint8Array;
   /** A test whose type was chosen, in this turn, by who may store credentials. Left out: false. */

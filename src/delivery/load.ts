@@ -8,5 +8,5 @@ export function loadDelivery(data: Pick<Data, "events" | "deliveries">, delivery
   const delivery = data.deliveries.get(deliveryId);
   const event = delivery && data.events.getWithData(delivery.eventId);
   if (!delivery || !event || isBodyGone(event)) return null;
-  return { delivery, type: event.type, hops: event.hops, body: envelopeBytesOf(event) };
+  return { delivery, type: event.type, hops: event.hops, trace: event.trace, body: envelopeBytesOf(event) };
 }

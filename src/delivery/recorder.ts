@@ -35,7 +35,7 @@ interface WrittenAttempt {
 /** Without all that the destination, or what was sent to it, puts into the row. */
 function plainOf(sent: Sent): Sent {
   const code = ATTEMPT_ERROR_CODES.find((known) => known === sent.error?.code);
-  const request = { requestHead: null, sentAt: null, signature: null, requestBody: null };
+  const request = { requestHead: null, sentAt: null, signature: null, traceparent: null, requestBody: null };
   const response = { responseHeaders: [], responseBody: null, truncated: false };
   return { ...sent, ...request, ...response, error: code ? { code, detail: null } : null };
 }

@@ -96,6 +96,7 @@ export async function send(parts: SendParts, endpoint: Endpoint, load: Load): Pr
       endpointId: message.endpointId,
       sentAt: message.timestampSeconds,
       signature: message.signature,
+      traceparent: message.traceparent,
       requestBody: request.body === load.body ? null : request.body,
       responseHeaders: response ? response.headers : [],
       responseBody: response && response.body,
@@ -245,6 +246,7 @@ function unsentFacts(startedAt: number): Omit<Sent, keyof Finding> {
     endpointId: null,
     sentAt: null,
     signature: null,
+    traceparent: null,
     requestBody: null,
     responseHeaders: [],
     responseBody: null,
@@ -274,8 +276,8 @@ export function sign(ids: IdCodec, endpoint: Endpoint, load: Load, body: Uint8Ar
   const endpointId = compiled.publicId;
   const createdAt = keyTime(load.delivery.id);
   const { headers } = compiled;
-  const { type, hops } = load;
-  return { id, timestampSeconds, signature, type, hops, endpointId, createdAt, headers, body };
+  const { type, hops, traceparent = null } = load;
+  return { id, timestampSeconds, signature, traceparent, type, hops, endpointId, createdAt, headers, body };
 }
 
 /** The request, or why the message cannot be rendered, or what kept it from being prepared. */

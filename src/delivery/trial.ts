@@ -23,6 +23,7 @@ export function sendTrial(
   return send(parts, endpoint, {
     type: TRIAL_TYPE,
     hops: 0,
+    trace: null,
     body: envelopeBytesOf({ type: TRIAL_TYPE, timestamp: now, data }),
     delivery: untriedDelivery({ ...keys, origin: "test", due: now }),
   });

@@ -43,6 +43,8 @@ export interface Message {
   type: string;
   /** Deliveries that led to the event, this one not counted. */
   hops: number;
+  /** The attempt's place in the trace of its event (core/trace-context.ts); null where it has none. */
+  traceparent: string | null;
   endpointId: string;
   /** When the delivery was made, in Unix milliseconds: the same on every attempt. */
   createdAt: number;

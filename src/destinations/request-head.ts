@@ -1,5 +1,6 @@
 import { isCredentialHeader, MASK } from "./credential-headers.ts";
 import type { OutgoingRequest } from "./destination.ts";
+import { TRACEPARENT_HEADER } from "../core/trace-context.ts";
 
 /**
  * The head of a request as attempts keep it: "METHOD URL", then a header a line. What differs on each attempt
@@ -7,7 +8,14 @@ import type { OutgoingRequest } from "./destination.ts";
  * name stands, and behind a space the name that the row has it by, where that is another.
  */
 
-const VARYING = new Set(["webhook-id", "webhook-timestamp", "webhook-signature", "x-amz-date", "x-ms-date"]);
+const VARYING = new Set([
+  "webhook-id",
+  "webhook-timestamp",
+  "webhook-signature",
+  TRACEPARENT_HEADER,
+  "x-amz-date",
+  "x-ms-date",
+]);
 
 type Headed = Pick<OutgoingRequest, "method" | "url" | "headers">;
 
@@ -56,11 +64,13 @@ export function varyingHeaders(
   id: string,
   sentAtSeconds: number,
   signature: string,
+  traceparent: string,
 ): Readonly<Record<string, string>> {
   return {
     "webhook-id": id,
     "webhook-timestamp": String(sentAtSeconds),
     "webhook-signature": signature,
+    [TRACEPARENT_HEADER]: traceparent,
     "x-ms-date": new Date(sentAtSeconds * 1000).toUTCString(),
     "x-amz-date": new Date(sentAtSeconds * 1000).toISOString().replaceAll(/[:-]|\.\d+/g, ""),
   };

@@ -8,6 +8,7 @@ import type { Step } from "../platform/clock.ts";
 import type { Job, JobReport } from "../platform/jobs.ts";
 import { hideCredentials, type Logger, type RequestLine } from "../platform/log.ts";
 import type { Gauges, Metrics } from "../platform/metrics.ts";
+import type { SpanListener } from "../platform/tracing.ts";
 import type { Actors } from "../delivery/actors.ts";
 import type { AttemptReport } from "../delivery/recorder.ts";
 import type { Transport } from "../transport/types.ts";
@@ -361,4 +362,16 @@ export function reportAttempt(
 /** Told at most once a second, by the transport. */
 export function reportShortage(logger: Logger): void {
   logger.log("warn", "no file is left for a socket; attempts wait, and use up nothing");
+}
+
+/** One line when the collector takes no spans, and one when it takes them again. */
+export function watchSpans(metrics: Metrics, logger: Logger): SpanListener {
+  let isFailing = false;
+  return ({ result, count, error = null }) => {
+    metrics.spans.count(result, count);
+    if (result === "dropped" || isFailing === (result === "failed")) return;
+    isFailing = !isFailing;
+    if (isFailing) logger.log("warn", "the collector does not take spans", { error });
+    else logger.log("info", "the collector takes spans again");
+  };
 }

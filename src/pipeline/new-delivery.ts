@@ -1,10 +1,11 @@
 import { endedBy, untriedDelivery } from "../core/delivery.ts";
 import { keyTime } from "../core/ids.ts";
-import { type Endpoint, type Event, type Origin } from "../core/model.ts";
+import type { Endpoint, Event, Origin } from "../core/model.ts";
 import type { Waiting } from "../core/waiting.ts";
 import { isPolled } from "../destinations/destinations.ts";
 import type { SteadyClock } from "../platform/clock.ts";
 import type { Data } from "../store/data.ts";
+import type { EventWithData } from "../store/log/events.ts";
 
 /** How the row of a new delivery is written. */
 interface NewRow {
@@ -25,7 +26,7 @@ interface NewRow {
 export function writeDelivery(
   data: Pick<Data, "store" | "endpoints" | "deliveries" | "notes">,
   clock: SteadyClock,
-  event: Event,
+  event: EventWithData,
   endpoint: Endpoint,
   { id, isKeyOlder, waitsForPlan, toPark, body }: NewRow,
 ): Waiting | null {
@@ -40,8 +41,8 @@ export function writeDelivery(
   data.deliveries.insert(delivery, queueOrder, isKeyOlder);
   if (ended) data.notes.addEnding(event.id, id, ended.status);
   if (due === null) return null;
-  const { type, hops } = event;
-  return { id, endpointId: endpoint.id, due, queueOrder, load: { delivery, type, hops, body } };
+  const { type, hops, trace } = event;
+  return { id, endpointId: endpoint.id, due, queueOrder, load: { delivery, type, hops, trace, body } };
 }
 
 /**

@@ -34,6 +34,8 @@ export interface Incoming {
   isTest: boolean;
   /** Deliveries that led to it (core/hops.ts). */
   hops: number;
+  /** What it keeps of the trace that it belongs to (core/trace-context.ts). */
+  trace: string | null;
 }
 
 export interface Accepted {
@@ -379,7 +381,7 @@ export class Prepared {
       hops: incoming.hops,
       deliveryCount: endpoints.length,
     };
-    const whole = { ...event, data: incoming.data };
+    const whole = { ...event, data: incoming.data, trace: incoming.trace };
     this.#data.events.insert(whole, audience.filtered);
     this.#known.remember(incoming, id);
     const followers = endpoints === audience.endpoints ? audience.followers : null;

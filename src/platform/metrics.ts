@@ -268,6 +268,7 @@ export interface Metrics {
   diskFull: Counter;
   clockSteps: Counter;
   ingestRejected: Counter;
+  spans: Counter;
   duplicates: Counter;
   replicaConfirmed: Counter;
   replicaSeconds: Histogram;
@@ -304,6 +305,9 @@ export function createMetrics(
     ),
     ...processMetrics(),
     ingestRejected: new Counter("sealpost_ingest_rejected_total", "Inbound requests refused.", ["reason"]),
+    spans: new Counter("sealpost_spans_total", "Spans for the collector, by what became of them.", [
+      "result",
+    ]),
     duplicates: new Counter("sealpost_dedup_hits_total", "Events that were there before.", []),
     ...replicaMetrics(),
     ...jobMetrics(),

@@ -53,6 +53,7 @@ export const event = sqliteTable(
     delivery_count: integer().notNull(),
     filtered: text(),
     data: text().notNull(),
+    trace: text(),
   },
   (t) => [uniqueIndex("event_external").on(t.project_id, t.external_id).where(sql`external_id IS NOT NULL`)],
 );
@@ -136,6 +137,7 @@ export const attempt = sqliteTable(
     truncated: integer().notNull().default(0),
     next_attempt_at: integer(),
     dead_reason: integer(),
+    traceparent: text(),
   },
   (t) => [index("attempt_again").on(t.delivery_id).where(sql`number > 1`)],
 );

@@ -11,6 +11,7 @@ import openedAt from "../../drizzle/0009_opened_at.sql" with { type: "text" };
 import sourceDurability from "../../drizzle/0010_source_durability.sql" with { type: "text" };
 import movedTo from "../../drizzle/0011_moved_to.sql" with { type: "text" };
 import removalProject from "../../drizzle/0012_removal_project.sql" with { type: "text" };
+import trace from "../../drizzle/0013_trace.sql" with { type: "text" };
 
 /**
  * In order; the n-th brings `PRAGMA user_version` to n. Imported as text, so that the executable
@@ -29,6 +30,7 @@ const MIGRATIONS: readonly string[] = [
   sourceDurability,
   movedTo,
   removalProject,
+  trace,
 ];
 
 /** Of a database that this program has brought up to date. */

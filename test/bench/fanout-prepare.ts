@@ -91,6 +91,7 @@ async function prepareCost(
     sourceId: null,
     isTest: false,
     hops: 0,
+    trace: null,
   };
   const timesUs: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {

@@ -5,9 +5,11 @@
  * `run.ts`. Linux only: its data lies in memory.
  *
  *   bun test/bench/own-work.ts [--rounds 5] [--events 10000] [--endpoints 1] [--beside ../other-checkout]
+ *                              [--traced RATIO]
  *
  * `--endpoints`: so many, each of which gets every so manyth event.
  * `--beside`: another checkout in turns with this one, and the ratio of the two.
+ * `--traced`: this checkout once more, with so much of its traces recorded, and the ratio to that without.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -23,6 +25,7 @@ const { values: options } = parseArgs({
     events: { type: "string", default: "10000" },
     endpoints: { type: "string", default: "1" },
     beside: { type: "string" },
+    traced: { type: "string" },
     run: { type: "string" },
   },
 });
@@ -37,27 +40,51 @@ if (options.run === undefined) await compare();
 else console.log(await measure(options.run, Number(options.events), Number(options.endpoints)));
 process.exit(0);
 
-/** Prints the least of all rounds of each checkout; the two take turns. */
+/** What is measured: a checkout, and what its environment says of traces. */
+interface Variant {
+  name: string;
+  folder: string;
+  env: Record<string, string>;
+}
+
+function variants(): Variant[] {
+  const { beside, traced } = options;
+  const plain = { name: own, folder: own, env: {} };
+  if (traced !== undefined) return [plain, { name: `${own}, traced`, folder: own, env: tracing(traced) }];
+  return beside === undefined ? [plain] : [{ name: beside, folder: resolve(beside), env: {} }, plain];
+}
+
+/** Of settings that trace to a collector in this process, which takes all. */
+function tracing(ratio: string): Record<string, string> {
+  const collector = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => Response.json({}) });
+  return {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.port}`,
+    OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
+    OTEL_TRACES_SAMPLER_ARG: ratio,
+  };
+}
+
+/** Prints the least of all rounds of each variant; the two take turns. */
 async function compare(): Promise<void> {
-  const folders = options.beside === undefined ? [own] : [resolve(options.beside), own];
-  const least = new Map<string, number>();
+  const all = variants();
+  const least = new Map<Variant, number>();
   for (let round = 0; round < Number(options.rounds); round++) {
-    for (const folder of folders) {
-      const us = await measureApart(folder);
-      console.log(`${folder}: ${us.toFixed(1)} us an event`);
-      least.set(folder, Math.min(us, least.get(folder) ?? us));
+    for (const variant of all) {
+      const us = await measureApart(variant);
+      console.log(`${variant.name}: ${us.toFixed(1)} us an event`);
+      least.set(variant, Math.min(us, least.get(variant) ?? us));
     }
   }
-  const [first = 0, second] = folders.map((folder) => least.get(folder) ?? 0);
+  const [first = 0, second] = all.map((variant) => least.get(variant) ?? 0);
   console.log(`\nleast ${(second ?? first).toFixed(1)} us an event`);
   if (second !== undefined) console.log(`beside ${first.toFixed(1)}: ratio ${(second / first).toFixed(3)}`);
 }
 
 /** In a process of its own, as each checkout has modules of its own. */
-async function measureApart(folder: string): Promise<number> {
+async function measureApart({ folder, env }: Variant): Promise<number> {
   const numbers = ["--events", options.events, "--endpoints", options.endpoints];
   const command = [process.execPath, import.meta.path, "--run", folder, ...numbers];
-  const child = Bun.spawn(command, { stdout: "pipe", stderr: "inherit" });
+  const child = Bun.spawn(command, { env: { ...process.env, ...env }, stdout: "pipe", stderr: "inherit" });
   const text = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new Error(`${folder} could not be measured: ${text}`);
   return Number(text);
@@ -111,6 +138,7 @@ async function start(folder: string, directory: string): Promise<string> {
     SEALPOST_ALLOW_PRIVATE_DESTINATIONS: "127.0.0.0/8",
     SEALPOST_PUBLISH_RATE_LIMIT: "0",
     SEALPOST_MANAGEMENT_RATE_LIMIT: "0",
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("OTEL_"))),
   });
   if (!read.ok) throw new Error(read.problems.join("\n"));
   let key = "";

@@ -42,7 +42,7 @@ function makeActor(): EndpointActor<Finding> {
 function makeLoad(id: number): Load {
   const keys = { id, eventId: id, endpointId: 1, projectId: 1 };
   const delivery = untriedDelivery({ ...keys, origin: "publish", due: 1000 });
-  return { delivery, type: "order.paid", hops: 0, body: new Uint8Array(1024) };
+  return { delivery, type: "order.paid", hops: 0, trace: null, body: new Uint8Array(1024) };
 }
 
 /**

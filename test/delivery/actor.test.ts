@@ -123,7 +123,7 @@ const EVENTS = {
       origin: "publish",
       due: NOW,
     });
-    const load: Load = { delivery, type: "order.paid", hops: 0, body: new Uint8Array(2) };
+    const load: Load = { delivery, type: "order.paid", hops: 0, trace: null, body: new Uint8Array(2) };
     void stage.actor.attemptNow(load, "manual");
   },
   "the process stops": (stage: ActorStage) => void stage.actor.stop().then(() => (stage.isStopped = true)),
@@ -345,7 +345,7 @@ describe("a test that finds no attempt", () => {
     const keys = { id, eventId: id, endpointId: 1, projectId: 1 };
     stage.rows.set(id, NOW);
     const delivery = untriedDelivery({ ...keys, origin: "test", due: NOW });
-    return { delivery, type: "order.paid", hops: 0, body: new Uint8Array(2) };
+    return { delivery, type: "order.paid", hops: 0, trace: null, body: new Uint8Array(2) };
   };
 
   for (const status of ["disabled", "deleted"] as const)

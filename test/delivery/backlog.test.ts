@@ -76,7 +76,7 @@ class Stage {
     if (row === undefined) return null;
     const keys = { id, eventId: id, endpointId: 1, projectId: 1 };
     const delivery = untriedDelivery({ ...keys, origin: "publish", due: row.due });
-    return { delivery, type: "a.b", hops: 0, body: new Uint8Array() };
+    return { delivery, type: "a.b", hops: 0, trace: null, body: new Uint8Array() };
   }
 }
 

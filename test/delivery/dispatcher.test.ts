@@ -43,7 +43,7 @@ class Stage {
     const keys = { id, eventId: id, endpointId: endpoint.id, projectId: endpoint.projectId };
     const delivery = untriedDelivery({ ...keys, origin: "publish", due: 5 });
     this.rows.set(id, delivery);
-    const load = { delivery, type: "a.b", hops: 0, body: new Uint8Array(bytes) };
+    const load = { delivery, type: "a.b", hops: 0, trace: null, body: new Uint8Array(bytes) };
     return { id, endpointId: endpoint.id, due: 5, queueOrder, load };
   }
 

@@ -8,6 +8,7 @@ const load = (text: string) => ({
   delivery: untriedDelivery({ ...keys, origin: "publish", due: 0 }),
   type: "a.b",
   hops: 0,
+  trace: null,
   body: new TextEncoder().encode(text),
 });
 const item = (id: number, text?: string) => ({

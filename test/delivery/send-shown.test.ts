@@ -62,6 +62,8 @@ function loadOf(endpoint: Endpoint, id: number, type: string, hops: number): Loa
     delivery,
     type,
     hops,
+    trace: null,
+    ...(hops > 0 && { traceparent: `00-${"a".repeat(32)}-${String(id).padStart(16, "0")}-01` }),
     body: encoder.encode(`{"type":"${type}","timestamp":"2026-11-21T09:00:00.000Z","data":{"n":${id}}}`),
   };
 }
@@ -137,7 +139,7 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (kind, p
       const id = api.data.ids.encode("msg", load.delivery.id);
       const shown = readRequestHead(
         sent.requestHead,
-        varyingHeaders(id, sent.sentAt ?? 0, sent.signature ?? ""),
+        varyingHeaders(id, sent.sentAt ?? 0, sent.signature ?? "", sent.traceparent ?? ""),
       );
       // What it is signed with is no credential, by whatever name it is sent.
       const isHidden = (name: string, value: string) =>

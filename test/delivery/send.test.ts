@@ -67,7 +67,7 @@ test("a 410 of the server that gives tokens says nothing of the destination", as
       return Promise.resolve(gone);
     }),
     pubsub,
-    { type: "a.b", hops: 0, body: new TextEncoder().encode("{}"), delivery },
+    { type: "a.b", hops: 0, trace: null, body: new TextEncoder().encode("{}"), delivery },
   );
   expect([asked, sent?.statusCode, sent?.saysGone]).toEqual([["tokens.example"], 410, false]);
 });
@@ -82,7 +82,7 @@ test("a key that is stored and too large is an attempt's error, and nobody is as
     credentials: { service_account_json: account },
   };
   const nobody = () => Promise.reject(new Error("somebody was asked"));
-  const load = { type: "a.b", hops: 0, body: new TextEncoder().encode("{}"), delivery };
+  const load = { type: "a.b", hops: 0, trace: null, body: new TextEncoder().encode("{}"), delivery };
   expect((await send(partsWith(nobody), pubsub, load))?.error).toEqual({
     code: "message_refused",
     detail: "The key file's private_key has 4484 bits; expected 2048 to 4096.",
@@ -90,7 +90,7 @@ test("a key that is stored and too large is an attempt's error, and nobody is as
 });
 
 test("signatures of all endpoints are made one at a time, and their wait is not the destination's", async () => {
-  const load = { type: "a.b", hops: 0, body: new TextEncoder().encode("{}"), delivery };
+  const load = { type: "a.b", hops: 0, trace: null, body: new TextEncoder().encode("{}"), delivery };
   let [clock, atWork, most, signed] = [0, 0, 0, 0];
   const timeouts: number[] = [];
   const parts = partsWith(({ timeoutMs }) => {
@@ -129,7 +129,7 @@ test("signatures of all endpoints are made one at a time, and their wait is not 
 });
 
 test("all attempts that wait for one signature get the time back that it takes", async () => {
-  const load = { type: "a.b", hops: 0, body: new TextEncoder().encode("{}"), delivery };
+  const load = { type: "a.b", hops: 0, trace: null, body: new TextEncoder().encode("{}"), delivery };
   let clock = 0;
   const timeouts: number[] = [];
   const token = new TextEncoder().encode('{"access_token":"a","expires_in":3600}');
@@ -157,7 +157,7 @@ test("all attempts that wait for one signature get the time back that it takes",
 });
 
 test("what is done with answers that come in one turn of the loop is shared over turns, and costs them no time", async () => {
-  const load = { type: "a.b", hops: 0, body: new TextEncoder().encode("{}"), delivery };
+  const load = { type: "a.b", hops: 0, trace: null, body: new TextEncoder().encode("{}"), delivery };
   const perTurn: number[] = [];
   let clock = 0;
   const turns = new TurnQueue({
@@ -182,7 +182,7 @@ test("what is done with answers that come in one turn of the loop is shared over
 
 test("heavy requests that waited for one token have a turn of their own each", async () => {
   const body = new Uint8Array(100_000);
-  const load = { type: "a.b", hops: 0, body, delivery };
+  const load = { type: "a.b", hops: 0, trace: null, body, delivery };
   const token = new TextEncoder().encode('{"access_token":"a","expires_in":3600}');
   const answer = { kind: "response", status: 200, headers: [], truncated: false } as const;
   let own = 0;
@@ -204,7 +204,7 @@ test("heavy requests that waited for one token have a turn of their own each", a
 });
 
 test("what waits for the pool is given up where the process stops", async () => {
-  const load = { type: "a.b", hops: 0, body: new TextEncoder().encode("{}"), delivery };
+  const load = { type: "a.b", hops: 0, trace: null, body: new TextEncoder().encode("{}"), delivery };
   const stop = new AbortController();
   const parts = partsWith(() => Promise.reject(new Error("somebody was asked")));
   const credentials = { service_account_json: serviceAccount("https://tokens.example/token") };
@@ -235,7 +235,7 @@ test("the signature by which credentials were asked for is hidden where the serv
       return Promise.resolve({ kind: "response", status: 403, headers: [], body, truncated: false });
     }),
     s3,
-    { type: "a.b", hops: 0, body: new TextEncoder().encode("{}"), delivery },
+    { type: "a.b", hops: 0, trace: null, body: new TextEncoder().encode("{}"), delivery },
   );
   expect(signature).toHaveLength(64);
   expect(sent?.error?.code).toBe("role_refused");
@@ -282,6 +282,7 @@ test("what a request was signed with is hidden in its answer, also where others 
     const sent = await send({ ...parts, now: () => Date.now() + laterMs }, s3, {
       type: "a.b",
       hops: 0,
+      trace: null,
       body: new TextEncoder().encode("{}"),
       delivery,
     });
@@ -332,7 +333,7 @@ test("what an attempt waits for in our own turns is not taken from the destinati
   const body = new TextEncoder().encode(
     JSON.stringify({ type: "a.b", timestamp: "2026-01-01T00:00:00Z", data: { x: "y".repeat(100_000) } }),
   );
-  const sent = await send(parts, endpoint, { type: "a.b", hops: 0, body, delivery });
+  const sent = await send(parts, endpoint, { type: "a.b", hops: 0, trace: null, body, delivery });
   expect(sent?.outcome).toBe("delivered");
   expect(clock).toBeGreaterThan(endpoint.timeoutSeconds * 1000 - TURN_MS);
   expect(asked.map(({ timeoutMs }) => timeoutMs)).toEqual([endpoint.timeoutSeconds * 1000]);
@@ -345,7 +346,11 @@ test("the transformations of a project's many deliveries hold up those of anothe
   const body = new TextEncoder().encode(JSON.stringify({ data: { z: 1 } }));
   const done: number[] = [];
   const shape = async (projectId: number) => {
-    await reshape({ turnsOf }, { ...endpoint, projectId }, { type: "a.b", hops: 0, body, delivery });
+    await reshape(
+      { turnsOf },
+      { ...endpoint, projectId },
+      { type: "a.b", hops: 0, trace: null, body, delivery },
+    );
     done.push(projectId);
   };
   await Promise.all([...Array.from({ length: 20 }, () => shape(1)), shape(2)]);

@@ -27,8 +27,8 @@ test("an endpoint that finds none waits, is counted, and goes on when another on
   const { projectId } = await api.endpoint({ url: api.receiver.url("slots") });
   const event = { type: "a.b", timestamp: 0, data: "{}", consumerId: null, externalId: null, sourceId: null };
   const prepared = await pipeline.prepare(projectId, [
-    { ...event, isTest: false, hops: 0 },
-    { ...event, isTest: false, hops: 0 },
+    { ...event, isTest: false, hops: 0, trace: null },
+    { ...event, isTest: false, hops: 0, trace: null },
   ]);
   await prepared.commitAndDispatch((run) => data.store.write(run));
   expect(atOnce(actors.counts())).toMatchObject({ inFlight: 1, withoutSlot: 1 });
@@ -65,7 +65,7 @@ test.each([
       sourceId: null,
     };
     const prepared = await makePipeline(data, actors).prepare(projectId, [
-      { ...event, isTest: false, hops: 0 },
+      { ...event, isTest: false, hops: 0, trace: null },
     ]);
     await prepared.commitAndDispatch((run) => data.store.write(run));
     await api.until(async () => {
@@ -102,7 +102,7 @@ async function sendToTwelve(api: Awaited<ReturnType<typeof startApi>>, transport
   for (let made = 0; made < 12; made++) ({ projectId } = await api.endpoint({ url, timeoutSeconds: 1 }));
   const event = { type: "a.b", timestamp: 0, data: "{}", consumerId: null, externalId: null, sourceId: null };
   const prepared = await makePipeline(data, actors).prepare(projectId, [
-    { ...event, isTest: false, hops: 0 },
+    { ...event, isTest: false, hops: 0, trace: null },
   ]);
   await prepared.commitAndDispatch((run) => data.store.write(run));
   const count = async (status: string) =>

@@ -66,7 +66,7 @@ test("what a body is refused for is told in as many characters as an error's det
   const text = `{"type":"a.b","timestamp":"2026-11-27T00:00:00.000Z","data":{"${"k".repeat(5000)}":1e999}}`;
   const keys = { id: 4, eventId: 3, endpointId: 1, projectId: 1 };
   const delivery = untriedDelivery({ ...keys, origin: "publish", due: 0 });
-  const load = { delivery, type: "a.b", hops: 0, body: new TextEncoder().encode(text) };
+  const load = { delivery, type: "a.b", hops: 0, trace: null, body: new TextEncoder().encode(text) };
   const turns = new TurnQueue({ schedule: setImmediate, beginShare: () => ({ isOver: false }) });
   const shaped = await reshape({ turnsOf: () => turns }, endpointWith([{ op: "omit", paths: ["x"] }]), load);
   if (shaped.ok) throw new Error("a number that no double holds was written");

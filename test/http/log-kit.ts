@@ -123,6 +123,7 @@ export class Api implements AsyncDisposable {
         onAcknowledged: () => {},
       }),
       guard,
+      tracing: null,
       transport,
       sendTrial: (endpoint) =>
         actors.inSlot(endpoint.projectId, () => sendTrial(sending, endpoint, data.store.takeKey())),

@@ -158,7 +158,7 @@ export class ActorStage {
       origin: "publish",
       due,
     });
-    return { delivery, type: "order.paid", hops: 0, body: new Uint8Array(2) };
+    return { delivery, type: "order.paid", hops: 0, trace: null, body: new Uint8Array(2) };
   }
 
   #write({ endpoint: asked, load, change, disable }: Settlement<Finding>): void {

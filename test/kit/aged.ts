@@ -88,7 +88,7 @@ export class AgedDirectory {
       consumerId,
       externalId: null,
     };
-    const more = { sourceId: null, isTest: false, hops: 0, deliveryCount: deliveries };
+    const more = { sourceId: null, isTest: false, hops: 0, trace: null, deliveryCount: deliveries };
     const data = `{"fill":"${"x".repeat(bytes)}"}`;
     events.insert({ id, ...place, ...more, data });
     for (let n = 1; n <= deliveries; n++) this.#deliver(id, id + n, this.#endpoints[n - 1] ?? 0);
@@ -132,6 +132,7 @@ const FACTS: AttemptFacts = {
   requestHead: "POST https://example.com/\ncontent-type: application/json",
   sentAt: 1_700_000_000,
   signature: "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+  traceparent: null,
   requestBody: null,
   responseHeaders: [["content-type", "text/plain"]],
   responseBody: Buffer.from("thank you"),

@@ -58,7 +58,7 @@ export class HeldBack implements AsyncDisposable {
   async receive(count: number, to: Endpoint): Promise<number[]> {
     const { api, clock } = this;
     const projectId = api.callers.get("full")?.projectId ?? 0;
-    const more = { consumerId: null, externalId: null, sourceId: 1, isTest: false, hops: 0 };
+    const more = { consumerId: null, externalId: null, sourceId: 1, isTest: false, hops: 0, trace: null };
     const one = { type: "a.b", timestamp: clock.now(), data: "{}", ...more };
     const found: number[] = [];
     for (let n = 0; n < count; n++) {

@@ -198,7 +198,7 @@ test("of an event that waits on after its 503 nothing is kept but what is dispat
   const given = { type: "a.b", timestamp: 0, consumerId: null, externalId: null, sourceId: null };
   const kept: WeakRef<object>[] = [];
   const publish = async () => {
-    const incoming = { ...given, data: '{"large":true}', isTest: false, hops: 0 };
+    const incoming = { ...given, data: '{"large":true}', isTest: false, hops: 0, trace: null };
     kept.push(new WeakRef(incoming));
     const prepared = await api.services.pipeline.prepare(projectId, [incoming]);
     const commit = (write: () => readonly Accepted[]) =>

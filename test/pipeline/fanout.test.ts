@@ -257,7 +257,7 @@ function steppedSpreader({ data }: TestData) {
 async function spread({ data }: TestData, spreader: Spreader, projectId: number, ids: readonly number[]) {
   const fanout = await data.store.write(() => {
     const id = data.store.takeKey(1 + ids.length);
-    const event = { consumerId: null, externalId: null, sourceId: null, isTest: false, hops: 0 };
+    const event = { consumerId: null, externalId: null, sourceId: null, isTest: false, hops: 0, trace: null };
     const counts = { timestamp: 0, deliveryCount: ids.length };
     data.events.insert({ id, projectId, type: "wide", data: "{}", ...event, ...counts });
     const list = { id, endpoints: ids, ordered: 0, asOf: data.endpoints.changes };

@@ -41,6 +41,7 @@ const incoming: Incoming = {
   sourceId: 1,
   isTest: false,
   hops: 0,
+  trace: null,
 };
 
 let bench: Bench;

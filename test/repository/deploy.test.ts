@@ -28,7 +28,7 @@ describe("deploy", () => {
 
   test("names no setting that the service does not know", () => {
     const known = new Set(Object.values(SETTINGS).map(({ name }) => name));
-    expect(findUnknown(/\bSEALPOST_[A-Z_]*[A-Z]\b/g, known)).toEqual([]);
+    expect(findUnknown(/\b(SEALPOST|OTEL)_[A-Z_]*[A-Z]\b/g, known)).toEqual([]);
     // The reader sees them.
     expect(findUnknown(/\bSEALPOST_[A-Z_]*[A-Z]\b/g, new Set()).length).toBeGreaterThan(30);
   });
@@ -49,7 +49,7 @@ describe("deploy", () => {
     const refused = settings?.propertyNames?.not.enum ?? [];
     const secret = Object.values(SETTINGS)
       .map(({ name }) => name)
-      .filter((name) => /_(KEY|TOKEN)$/.test(name));
+      .filter((name) => /_(KEY|TOKEN|HEADERS)$/.test(name));
     expect(secret.length).toBeGreaterThan(2);
     expect(secret.filter((name) => !refused.includes(name))).toEqual([]);
   });

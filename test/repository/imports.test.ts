@@ -61,6 +61,7 @@ const mayImport: Record<string, string[]> = {
 const ownerOf: [module: RegExp, room: string][] = [
   [/^(bun:sqlite|drizzle-orm)(\/|$)/, "store"],
   [/^(elysia|@elysiajs\/.+)(\/|$)/, "http"],
+  [/^@opentelemetry\//, "platform"],
 ];
 
 /** Folders that the rest of their room, and everybody else, enters by these files only. */

@@ -12,6 +12,7 @@ import { parseMonth } from "../../src/core/plans.ts";
 import { readRetryAfter } from "../../src/core/retry.ts";
 import { makePrivateKey, makeSecret, readPrivateKey, readSecret } from "../../src/core/signing.ts";
 import { isWellFormedToken, makeToken } from "../../src/core/tokens.ts";
+import { readTraceparent } from "../../src/core/trace-context.ts";
 import { parsePath } from "../../src/core/transform/path.ts";
 import { readCursor, writeCursor } from "../../src/http/shared/paging.ts";
 import { readBody } from "../../src/inbound/body.ts";
@@ -125,6 +126,7 @@ const READERS: { name: string; letters: string; read: (text: string) => unknown 
   { name: "an error code of AWS", letters: "com.amazonaws#Code:http", read: readCode },
   { name: "an answer's object", letters: '{}[]":,0a\\', read: (text) => readObject(utf8(text)) },
   { name: "a number of hops", letters: "0123456789 -+.e", read: readHopsText },
+  { name: "a traceparent", letters: "00-123456789abcdefA", read: readTraceparent },
   {
     name: "a replica's mark",
     letters: '{}":,0[]nul',
@@ -135,6 +137,11 @@ const READERS: { name: string; letters: string; read: (text: string) => unknown 
   { name: "a notification of Braintree", letters: "<id>kin/timesap ", read: readNotification },
   { name: "a port", letters: "0123456789-", read: (text) => readConfig({ SEALPOST_PORT: text }).ok },
   { name: "plans", letters: '{}":,0deliveries', read: (text) => readConfig({ SEALPOST_PLANS: text }).ok },
+  {
+    name: "headers of a collector",
+    letters: "a=,%2B +é",
+    read: (text) => readConfig({ OTEL_EXPORTER_OTLP_HEADERS: text }),
+  },
   { name: "keys", letters: "AB+/=,", read: (text) => readConfig({ SEALPOST_SECRET_KEY: text }).ok },
 ];
 

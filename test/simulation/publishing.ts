@@ -62,6 +62,7 @@ export class Publishing {
       sourceId,
       isTest: false,
       hops: 0,
+      trace: null,
     };
     const plannedAfter = this.run.process.data.store.keys.last;
     return { incoming, mark, plannedAfter, expected: this.#audience(projectId, type, consumerId) };

@@ -37,6 +37,7 @@ function factsOf(message: Message, load: Load, startedAt: number): Sent {
     endpointId: message.endpointId,
     sentAt: message.timestampSeconds,
     signature: message.signature,
+    traceparent: null,
     requestBody: message.body === load.body ? null : message.body,
     responseHeaders: [],
     responseBody: null,

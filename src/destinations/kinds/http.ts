@@ -1,5 +1,6 @@
 import { rejected } from "../answers.ts";
 import { HOPS_HEADER } from "../../core/hops.ts";
+import { TRACEPARENT_HEADER } from "../../core/trace-context.ts";
 import { type DestinationKind, isSuccess } from "../destination.ts";
 import { headersWith, perConfig, textOf, webhookHeadersOf } from "../requests.ts";
 import { urlParts } from "../../transport/url-parts.ts";
@@ -17,7 +18,7 @@ export const http: DestinationKind = {
   name: "HTTP URL",
   about: {
     sentAs:
-      "A POST with the body's exact bytes, the three `webhook-*` headers, `sealpost-hops` and the endpoint's own headers.",
+      "A POST with the body's exact bytes, the three `webhook-*` headers, `sealpost-hops`, the endpoint's own headers and, where the event is traced, `traceparent`.",
     deliveredWhen: "The status is 2xx. Redirects are not followed.",
     testedAgainst:
       "receivers of the tests' own, well-behaved and hostile, and the published `standardwebhooks` package",
@@ -53,6 +54,7 @@ export const http: DestinationKind = {
     const second = textOf(config, "header_prefix");
     if (second !== null)
       for (const [name, value] of signed) own.push([second + name.slice(PREFIX.length), value]);
+    if (message.traceparent !== null) own.push([TRACEPARENT_HEADER, message.traceparent]);
     return { method: "POST", url: urlOf(config), headers: headersWith(own, message), body: message.body };
   },
   judge: ({ status }) => (isSuccess(status) ? { delivered: true } : rejected()),

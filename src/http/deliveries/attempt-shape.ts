@@ -137,7 +137,8 @@ function requestOf(
     return { url: typeof url === "string" ? url : null, request_headers: {}, request_body: null };
   }
   const id = services.ids.encode("msg", delivery.id);
-  const varying = varyingHeaders(id, attempt.sentAt ?? 0, attempt.signature ?? "");
+  const { sentAt, signature, traceparent } = attempt;
+  const varying = varyingHeaders(id, sentAt ?? 0, signature ?? "", traceparent ?? "");
   const { url, headers } = readRequestHead(attempt.requestHead, varying);
   if (isBodyGone(event)) return { url, request_headers: headers, request_body: null };
   const body =

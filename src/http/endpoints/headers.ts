@@ -3,6 +3,7 @@ import { childPointer } from "../../core/json/value.ts";
 import { HOPS_HEADER } from "../../core/hops.ts";
 import { HTTP_TOKEN } from "../../core/http-token.ts";
 import { limit } from "../../core/limits.ts";
+import { TRACEPARENT_HEADER } from "../../core/trace-context.ts";
 import type { Endpoint } from "../../core/model.ts";
 import { isCredentialHeader, MASK } from "../../destinations/credential-headers.ts";
 import { isProtocolHeader } from "../../destinations/destination.ts";
@@ -15,7 +16,13 @@ type Headers = Endpoint["headers"];
 const VALUE = /^[\x20-\x7e\xa0-\xff]*$/;
 
 /** What Sealpost sets itself, and what concerns the connection (RFC 9110 section 7.6.1). */
-const RESERVED = new Set([...TRANSPORT_HEADERS, "content-type", "user-agent", HOPS_HEADER]);
+const RESERVED = new Set([
+  ...TRANSPORT_HEADERS,
+  "content-type",
+  "user-agent",
+  HOPS_HEADER,
+  TRACEPARENT_HEADER,
+]);
 
 /**
  * The custom headers of a body, each value without the spaces around it, which are no part of it (RFC 9110

@@ -150,6 +150,7 @@ async function writeTest(
     sourceId: null,
     isTest: true,
     hops: 0,
+    trace: null,
   };
   const deliveryId = await services.pipeline.commitTest(endpoint, event);
   if (deliveryId !== null) return deliveryId;

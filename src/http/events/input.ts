@@ -158,6 +158,7 @@ const NOTHING: Incoming = {
   sourceId: null,
   isTest: false,
   hops: 0,
+  trace: null,
 };
 
 function readField(event: Incoming, name: string, value: unknown, pointer: string, faults: Fault[]): void {

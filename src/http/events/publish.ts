@@ -9,11 +9,21 @@ import { newEventShape, readEvent, readLargeEvent } from "./input.ts";
 import { requireValidForType } from "./type-check.ts";
 import { LOOP_DETECTED, PLAN_LIMIT, REPLICA_UNAVAILABLE } from "../openapi/shared.ts";
 import { publishedExample, publishedOf, publishedShape } from "./shape.ts";
-import { type AnyRoute, type Answer, route } from "../framework/route.ts";
+import { type AnyRoute, type Answer, type RequestContext, route } from "../framework/route.ts";
 import type { Needs } from "../framework/services.ts";
+import { batchFacts, eventFacts, traced } from "../shared/traced.ts";
+import type { RequestSpan } from "../../platform/tracing.ts";
 
 type PublishNeeds = Needs<
-  "ids" | "tenants" | "eventTypes" | "events" | "pipeline" | "confirmations" | "durability" | "wallNow"
+  | "ids"
+  | "tenants"
+  | "eventTypes"
+  | "events"
+  | "pipeline"
+  | "tracing"
+  | "confirmations"
+  | "durability"
+  | "wallNow"
 >;
 
 /** Publishing. The answer leaves after the fsync, or after the replica: a crash behind it loses nothing. */
@@ -64,34 +74,47 @@ function publishEvent(services: PublishNeeds): AnyRoute {
     },
     refuses: REFUSALS,
     repeat: ({ request }, kept) => repeated(services, request, kept),
-    async handle(context) {
-      const { projectId } = context.caller;
-      const { bytes } = context;
-      const durability = durabilityOf(services, context.request);
-      const now = services.wallNow();
-      const incoming = isHeavy(bytes.length)
-        ? await readLargeEvent(bytes, now, context.turns)
-        : readEvent(bytes, now);
-      const events = [incoming];
-      countHops(context.request, events);
-      // A narrow event about which neither a schema nor a filter is asked awaits nothing but its fsync: an
-      // await for nothing costs every event.
-      const checking = requireValidForType(services, context, events, atRoot);
-      if (checking instanceof Promise) await checking;
-      const preparing = services.pipeline.prepare(projectId, events);
-      const prepared = preparing instanceof Promise ? await preparing : preparing;
-      // In one transaction: `write` the event and its deliveries, then make the answer, which `commit` keeps.
-      const answer = await prepared.commitAndDispatch(
-        (write) => context.commit(() => answerOne(services, write())),
-        durability,
-      );
-      return saying(durability, answer);
-    },
+    handle: (context) =>
+      traced(services, "/v1/events", context.request.headers, (span) => takeOne(services, context, span)),
   });
 }
 
-function answerOne(services: Needs<"ids">, [accepted]: readonly Accepted[]): Answer {
+async function takeOne(
+  services: PublishNeeds,
+  context: RequestContext<"/v1/events", "publish">,
+  span: RequestSpan | null,
+): Promise<Answer> {
+  const { projectId } = context.caller;
+  const { bytes } = context;
+  const durability = durabilityOf(services, context.request);
+  const now = services.wallNow();
+  const incoming = isHeavy(bytes.length)
+    ? await readLargeEvent(bytes, now, context.turns)
+    : readEvent(bytes, now);
+  const events = [incoming];
+  countHops(context.request, events);
+  keepTrace(span, events);
+  // A narrow event about which neither a schema nor a filter is asked awaits nothing but its fsync: an
+  // await for nothing costs every event.
+  const checking = requireValidForType(services, context, events, atRoot);
+  if (checking instanceof Promise) await checking;
+  const preparing = services.pipeline.prepare(projectId, events);
+  const prepared = preparing instanceof Promise ? await preparing : preparing;
+  // In one transaction: `write` the event and its deliveries, then make the answer, which `commit` keeps.
+  const answer = await prepared.commitAndDispatch(
+    (write) => context.commit(() => answerOne(services, write(), span)),
+    durability,
+  );
+  return saying(durability, answer);
+}
+
+function answerOne(
+  services: Needs<"ids">,
+  [accepted]: readonly Accepted[],
+  span: RequestSpan | null,
+): Answer {
   if (accepted === undefined) throw new Error("one event was prepared, and none written");
+  span?.say(eventFacts(services, accepted));
   const { event, duplicate } = accepted;
   return {
     status: duplicate ? 200 : 202,
@@ -106,6 +129,10 @@ function countHops({ headers }: Request, events: readonly Incoming[]): void {
   if (hops === 0) return;
   if (!areFewHops(hops)) throw loopDetected(hops);
   for (const event of events) event.hops = hops;
+}
+
+function keepTrace(span: RequestSpan | null, events: readonly Incoming[]): void {
+  if (span !== null) for (const event of events) event.trace = span.kept;
 }
 
 /** Where the event stands in the body. */
@@ -141,21 +168,32 @@ function publishBatch(services: PublishNeeds): AnyRoute {
       invalid_request: `${REFUSALS.invalid_request} Or the events go to very many different sets of endpoints (\`batchListRowsMax\`), or have very many deliveries (\`batchDeliveriesMax\`).`,
     },
     repeat: ({ request }, kept) => repeated(services, request, kept),
-    async handle(context) {
-      const { projectId } = context.caller;
-      const durability = durabilityOf(services, context.request);
-      const charge = (count: number) => context.charge(count - 1);
-      const incoming = await readBatch(context.bytes, services.wallNow(), context.turns, charge);
-      countHops(context.request, incoming);
-      await requireValidForType(services, context, incoming, (at) => `/events/${at}`);
-      const prepared = await services.pipeline.prepare(projectId, incoming);
-      const answer = await prepared.commitAndDispatch(
-        (write) => context.commit(() => answerAll(services, write())),
-        durability,
-      );
-      return saying(durability, answer);
-    },
+    handle: (context) =>
+      traced(services, "/v1/events/batch", context.request.headers, (span) =>
+        takeAll(services, context, span),
+      ),
   });
+}
+
+async function takeAll(
+  services: PublishNeeds,
+  context: RequestContext<"/v1/events/batch", "publish">,
+  span: RequestSpan | null,
+): Promise<Answer> {
+  const { projectId } = context.caller;
+  const durability = durabilityOf(services, context.request);
+  const charge = (count: number) => context.charge(count - 1);
+  const incoming = await readBatch(context.bytes, services.wallNow(), context.turns, charge);
+  countHops(context.request, incoming);
+  keepTrace(span, incoming);
+  span?.say(batchFacts(services, projectId, incoming));
+  await requireValidForType(services, context, incoming, (at) => `/events/${at}`);
+  const prepared = await services.pipeline.prepare(projectId, incoming);
+  const answer = await prepared.commitAndDispatch(
+    (write) => context.commit(() => answerAll(services, write())),
+    durability,
+  );
+  return saying(durability, answer);
 }
 
 function answerAll(services: Needs<"ids">, accepted: readonly Accepted[]): Answer {

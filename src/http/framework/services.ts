@@ -8,6 +8,7 @@ import type { Pipeline } from "../../pipeline/pipeline.ts";
 import type { Poller } from "../../delivery/polling/poller.ts";
 import type { Eraser } from "../../maintenance/eraser.ts";
 import type { Retries } from "../../delivery/retries.ts";
+import type { Tracing } from "../../platform/tracing.ts";
 import type { Replayer } from "../../pipeline/replayer.ts";
 import type { Data } from "../../store/data.ts";
 import type { DeliveryList } from "../../store/log/delivery-list.ts";
@@ -29,6 +30,8 @@ export interface Services extends Data {
   poller: Poller;
   eraser: Eraser;
   guard: Guard;
+  /** Null where nothing is traced. */
+  tracing: Tracing | null;
   transport: Transport;
   /**
    * Sends one message to a destination that is not stored; null where the service stops, or the account has

@@ -16,6 +16,7 @@ import type { KeyCache } from "../../inbound/keys.ts";
 import { refuseUnknownSource } from "../../inbound/receive.ts";
 import { ProofSpent } from "../../pipeline/known.ts";
 import type { Accepted, Incoming } from "../../pipeline/pipeline.ts";
+import type { RequestSpan } from "../../platform/tracing.ts";
 import { addressOf, inboundRequest, readerOf, searchOf } from "../sources/request.ts";
 import { visit } from "../sources/provider-network.ts";
 import { requireHere } from "../framework/moved.ts";
@@ -23,6 +24,7 @@ import { refuseInTime } from "./refusal-time.ts";
 import type { Answer, RequestContext } from "../framework/route.ts";
 import { rateLimitHeaders } from "../framework/ratelimit.ts";
 import type { Needs } from "../framework/services.ts";
+import { eventFacts, traced } from "../shared/traced.ts";
 import { providerOf } from "../sources/change.ts";
 import type { SourceMonitor } from "../sources/monitor.ts";
 import { receptionOf } from "../sources/reception.ts";
@@ -46,6 +48,7 @@ export type DoorNeeds = Needs<
   | "tenants"
   | "sources"
   | "pipeline"
+  | "tracing"
   | "guard"
   | "transport"
   | "baseUrl"
@@ -66,6 +69,9 @@ interface Knock {
   /** Headers of its one charge against the source's rate; null before it. */
   rate: Record<string, string> | null;
 }
+
+/** What an event is told of the way that it came by. */
+type Way = Pick<Incoming, "hops" | "trace">;
 
 /** Judges requests to sources, and lets what is verified through the one door. */
 export class IngestDoor {
@@ -123,9 +129,8 @@ export class IngestDoor {
 
   /** Counts a refusal of which the provider is told; answers what to throw. */
   private counted(source: Source, error: unknown): unknown {
-    if (!(error instanceof TurnedAway)) return error;
-    this.monitor.refuse(source.id, error.reason);
-    return error.problem;
+    if (error instanceof TurnedAway) this.monitor.refuse(source.id, error.reason);
+    return error;
   }
 
   /**
@@ -219,13 +224,27 @@ export class IngestDoor {
     return isFirst ? "kept" : "late";
   }
 
-  private async accept(source: Source, event: VerifiedEvent, knock: Knock): Promise<Answer> {
+  /**
+   * The trace begins here, whatever the request says of one: its signature covers no `traceparent`, and the
+   * provider's own trace is nobody's here.
+   */
+  private accept(source: Source, event: VerifiedEvent, knock: Knock): Promise<Answer> {
+    return traced(this.services, "/ingest/:id", null, (span) => this.take(source, event, knock, span));
+  }
+
+  private async take(
+    source: Source,
+    event: VerifiedEvent,
+    knock: Knock,
+    span: RequestSpan | null,
+  ): Promise<Answer> {
     const { hops } = knock;
     if (source.status === "paused")
       throw new TurnedAway("paused", unavailable("This source is paused.", PAUSE_RETRY_SECONDS));
     if (!areFewHops(hops)) throw new TurnedAway("loop", loopDetected(hops));
     const rate = (knock.rate ??= this.charge(source));
-    const accepted = await this.write(source, event, hops).catch((error: unknown) => {
+    const way = { hops, trace: span && span.kept };
+    const accepted = await this.write(source, event, way).catch((error: unknown) => {
       if (error instanceof ProofSpent) return null;
       // Too many events wait for the account's plan already.
       if (error instanceof Problem && error.code === "rate_limited")
@@ -234,6 +253,7 @@ export class IngestDoor {
     });
     // The same proof has come before, with other data.
     if (accepted === null) return this.refuse(source, "body_altered");
+    span?.say(eventFacts(this.services, accepted));
     const { event: made, duplicate } = accepted;
     this.monitor.accept(source.id, duplicate);
     const answer = answerOf(event.answer(this.services.ids.encode("evt", made.id), duplicate));
@@ -256,11 +276,11 @@ export class IngestDoor {
   }
 
   /** The event through the one door, on disk; the pending token of a handshake has served then. */
-  private async write(source: Source, event: VerifiedEvent, hops: number): Promise<Accepted> {
+  private async write(source: Source, event: VerifiedEvent, way: Way): Promise<Accepted> {
     const { pipeline, store, sources } = this.services;
     const { deliveryId, dedupSeconds: keptSeconds, proof } = event;
     const identity = deliveryId === null && proof === null ? null : { deliveryId, keptSeconds, proof };
-    const prepared = await pipeline.prepare(source.projectId, [this.incoming(source, event, hops)], identity);
+    const prepared = await pipeline.prepare(source.projectId, [this.incoming(source, event, way)], identity);
     const { accepted } = await prepared.commitAndDispatch((write) => {
       // Asked here too: a throw inside costs all that share the transaction a second try.
       this.requireSame(source);
@@ -284,7 +304,7 @@ export class IngestDoor {
     this.requireOpenAccount(source);
   }
 
-  private incoming(source: Source, event: VerifiedEvent, hops: number): Incoming {
+  private incoming(source: Source, event: VerifiedEvent, way: Way): Incoming {
     return {
       type: event.type,
       timestamp: this.services.wallNow(),
@@ -293,7 +313,7 @@ export class IngestDoor {
       externalId: null,
       sourceId: source.id,
       isTest: false,
-      hops,
+      ...way,
     };
   }
 
@@ -304,12 +324,12 @@ export class IngestDoor {
 }
 
 /** A refusal of which the provider is told, for its owner's numbers too. It may be thrown inside a write. */
-class TurnedAway extends Error {
+class TurnedAway extends Problem {
   constructor(
     readonly reason: RefusalReason,
-    readonly problem: Problem,
+    { code, detail, headers = {} }: Problem,
   ) {
-    super(problem.detail);
+    super(code, detail, { headers });
   }
 }
 

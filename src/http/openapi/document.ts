@@ -8,6 +8,7 @@ import { takesIdempotencyKey } from "../framework/idempotency.ts";
 import { type Json, SchemaComponents } from "../shared/json-schema.ts";
 import {
   DURABILITY,
+  TRACEPARENT,
   FAULT_SCHEMA,
   HEADERS,
   IDEMPOTENCY_KEY,
@@ -59,7 +60,7 @@ class DocumentWriter {
         schemas: { ...this.components.schemas, Problem: PROBLEM_SCHEMA, Fault: FAULT_SCHEMA },
         responses: this.problems,
         headers: HEADERS,
-        parameters: { IdempotencyKey: IDEMPOTENCY_KEY, Durability: DURABILITY },
+        parameters: { IdempotencyKey: IDEMPOTENCY_KEY, Durability: DURABILITY, Traceparent: TRACEPARENT },
         securitySchemes: SECURITY_SCHEMES,
       },
     };
@@ -98,8 +99,9 @@ class DocumentWriter {
       };
     });
     const key = takesIdempotencyKey(route) ? [{ $ref: "#/components/parameters/IdempotencyKey" }] : [];
-    const durability = route.budget === "publish" ? [{ $ref: "#/components/parameters/Durability" }] : [];
-    return [...path, ...query, ...key, ...durability];
+    const names = route.budget === "publish" ? ["Durability", "Traceparent"] : [];
+    const ofPublish = names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
+    return [...path, ...query, ...key, ...ofPublish];
   }
 
   private requestBody(route: AnyRoute, body: TSchema): Json {

@@ -1,6 +1,7 @@
 import { ERRORS, type ErrorCode } from "../../core/errors.ts";
 import { limit } from "../../core/limits.ts";
 import { DURABILITIES } from "../../core/model.ts";
+import { TRACEPARENT_HEADER } from "../../core/trace-context.ts";
 import { PRINTABLE_ASCII } from "../framework/idempotency.ts";
 import type { Json } from "../shared/json-schema.ts";
 import type { Refusals } from "../framework/route.ts";
@@ -140,6 +141,16 @@ export const DURABILITY: Json = {
   description:
     "What this request is answered after: `disk`, once its events are on this machine's disk, or `replica`, once they are in the replica too. Left out: as the service is set (`SEALPOST_DURABILITY`).",
   schema: { type: "string", enum: [...DURABILITIES] },
+};
+
+export const TRACEPARENT: Json = {
+  name: TRACEPARENT_HEADER,
+  in: "header",
+  required: false,
+  description:
+    "The trace that this request is part of (W3C Trace Context, version 00). Where the service is [traced](/docs/monitoring#traces), the events go on with it, and a receiver by HTTP is told its place in it; else, or where it is malformed, it is ignored.",
+  schema: { type: "string" },
+  example: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 };
 
 export const HEADERS: Json = {

@@ -39,7 +39,7 @@ interface SentBody {
 }
 
 const COLUMNS =
-  "id, delivery_id, number, trigger, started_at, duration_ms, outcome, status_code, error_code, error_detail, request_head, sent_at, signature, request_body, response_head, response_date, response_body, truncated, next_attempt_at, dead_reason";
+  "id, delivery_id, number, trigger, started_at, duration_ms, outcome, status_code, error_code, error_detail, request_head, sent_at, signature, request_body, response_head, response_date, response_body, truncated, next_attempt_at, dead_reason, traceparent";
 
 function errorOf(code: AttemptErrorCode | null, detail: string | null): AttemptError | null {
   return code && { code, detail };
@@ -172,6 +172,7 @@ export class Attempts {
       truncated: facts.truncated ? 1 : 0,
       next_attempt_at: result.nextAttemptAt,
       dead_reason: result.deadReason === null ? null : DEAD_REASONS.indexOf(result.deadReason),
+      traceparent: facts.traceparent,
     });
   }
 
@@ -231,6 +232,7 @@ export class Attempts {
       truncated: row.truncated === 1,
       nextAttemptAt: row.next_attempt_at,
       deadReason: reasonOf(row.dead_reason),
+      traceparent: row.traceparent,
     };
   }
 }

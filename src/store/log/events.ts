@@ -7,13 +7,18 @@ import type { Store } from "../store.ts";
 import { type Filtered, readFiltered } from "./filtered.ts";
 
 /** Without what may be large and few ask for. */
-export type EventRow = Omit<typeof event.$inferSelect, "data" | "filtered">;
+export type EventRow = Omit<typeof event.$inferSelect, "data" | "filtered" | "trace">;
 
 /**
  * An event with its `data`, as JSON text; empty where the body has left before its event (body-retention.ts).
  */
 export interface EventWithData extends Event {
   data: string;
+  /**
+   * The request that brought it, as `traceparent` (core/trace-context.ts); null where it is not traced. It
+   * stands behind the body in its row, so whoever reads the one has paid for the other.
+   */
+  trace: string | null;
 }
 
 /** True where the event's body has left: it cannot be sent or tried any more. */
@@ -71,11 +76,14 @@ export class Events {
         number,
         string | null,
         string,
+        string | null,
       ]
-    >(`INSERT INTO event (${EVENT_COLUMNS}, filtered, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    >(
+      `INSERT INTO event (${EVENT_COLUMNS}, filtered, data, trace) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
     this.#get = sqlite.prepare<EventRow, [number]>(`SELECT ${EVENT_COLUMNS} FROM event WHERE id = ?`);
-    this.#getWithData = sqlite.prepare<EventRow & { data: string }, [number]>(
-      `SELECT ${EVENT_COLUMNS}, data FROM event WHERE id = ?`,
+    this.#getWithData = sqlite.prepare<EventRow & Pick<EventWithData, "data" | "trace">, [number]>(
+      `SELECT ${EVENT_COLUMNS}, data, trace FROM event WHERE id = ?`,
     );
     this.#bytes = sqlite.prepare<{ bytes: number }, [number]>(
       "SELECT octet_length(data) AS bytes FROM event WHERE id = ?",
@@ -109,6 +117,7 @@ export class Events {
       event.deliveryCount,
       filtered,
       event.data,
+      event.trace,
     );
     this.index.add(event.id, this.listsOf(event));
   }
@@ -129,7 +138,7 @@ export class Events {
 
   getWithData(id: number): EventWithData | null {
     const row = this.#getWithData.get(id);
-    return row ? { ...toEvent(row), data: row.data } : null;
+    return row ? { ...toEvent(row), data: row.data, trace: row.trace } : null;
   }
 
   /** Of its `data`; 0 where there is none. */

@@ -105,6 +105,7 @@ export function messageAt(now: number, over: Partial<Message> = {}): Message {
     signature: signatureHeader([{ hmac, ed25519: null }], ["v1"], id, timestampSeconds, body),
     type: "invoice.paid",
     hops: 0,
+    traceparent: null,
     endpointId: "ep_01KAHM8ZZZ00K1M2N3P4Q5R6S7",
     createdAt: Date.UTC(2026, 10, 21, 23, 59, 59, 999),
     headers: [],

@@ -363,6 +363,7 @@ test("an event that was planned for an endpoint is not written for the consumer 
       sourceId: null,
       isTest: false,
       hops: 0,
+      trace: null,
     },
   ]);
   const changed = api.data.store.write(() =>

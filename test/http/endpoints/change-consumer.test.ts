@@ -109,7 +109,15 @@ describe("an event that goes to more endpoints than are written with it", () => 
     for (let n = 0; n < 20; n++)
       all.push((await api.endpoint({ url: api.receiver.url("x"), status: "paused" })).publicId);
     const move = () => api.call("PATCH", `/v1/endpoints/${all.at(-1)}`, { consumer_id: "bert" });
-    const one = { type: "a.b", timestamp: 0, data: "{}", externalId: null, sourceId: null, hops: 0 };
+    const one = {
+      type: "a.b",
+      timestamp: 0,
+      data: "{}",
+      externalId: null,
+      sourceId: null,
+      hops: 0,
+      trace: null,
+    };
     const incoming = [{ ...one, consumerId: null, isTest: false }];
     const { promise: isSynced, resolve: letSync } = Promise.withResolvers<void>();
     let moving: ReturnType<typeof move> | null = null;

@@ -162,7 +162,7 @@ function insertType({ data: { store, eventTypes }, project }: TestData): Promise
 
 const eventOf = (data: unknown) => ({
   ...{ type: "a.b", timestamp: 0, consumerId: null, externalId: null, sourceId: null },
-  ...{ isTest: false, hops: 0, data: JSON.stringify(data) },
+  ...{ isTest: false, hops: 0, trace: null, data: JSON.stringify(data) },
 });
 
 test("a schema is compiled in a turn that has time for it", async () => {

@@ -21,7 +21,7 @@ function insertWide(isWaiting: boolean): Fanout {
   const { store, events, waitingEvents, fanouts } = api.data;
   const id = store.takeKey(6);
   const base = { id, projectId: project.id, type: "wide", timestamp: 0, consumerId: null, externalId: null };
-  const rest = { sourceId: 1, isTest: false, hops: 0, deliveryCount: 5, data: "{}" };
+  const rest = { sourceId: 1, isTest: false, hops: 0, trace: null, deliveryCount: 5, data: "{}" };
   events.insert({ ...base, ...rest });
   if (isWaiting) waitingEvents.insert(project.id, id);
   const list = { id, endpoints: [1, 2, 3, 4, 5], ordered: 0, asOf: null };

@@ -38,7 +38,15 @@ async function fill() {
   const keys = await store.write(() =>
     Array.from({ length: DELIVERIES }, () => {
       const id = store.takeKey(2);
-      const plain = { type: "a.b", timestamp: 0, isTest: false, hops: 0, data: "{}", deliveryCount: 1 };
+      const plain = {
+        type: "a.b",
+        timestamp: 0,
+        isTest: false,
+        hops: 0,
+        trace: null,
+        data: "{}",
+        deliveryCount: 1,
+      };
       events.insert({ id, projectId, ...plain, consumerId: null, externalId: null, sourceId: null });
       const of = { id: id + 1, eventId: id, endpointId: 7, projectId, origin: "publish" as const };
       deliveries.insert(untriedDelivery({ ...of, due: 0 }), null);

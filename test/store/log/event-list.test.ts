@@ -68,7 +68,7 @@ describe("for who sees some endpoints only", () => {
     const ids = await store.write(() =>
       Array.from({ length: EVENTS }, (_, n) => {
         const id = store.takeKey(3);
-        const plain = { type: "a.b", timestamp: 0, isTest: false, hops: 0, data: "{}" };
+        const plain = { type: "a.b", timestamp: 0, isTest: false, hops: 0, trace: null, data: "{}" };
         const none = { consumerId: null, externalId: null, sourceId: null };
         events.insert({ id, projectId, ...plain, ...none, deliveryCount: 2 });
         const endpoints = n < EVENTS - matched ? [7] : [7, 100 + n];
@@ -161,7 +161,7 @@ describe("of events with many deliveries", () => {
     const written = await store.write(() =>
       Array.from({ length: EVENTS }, () => {
         const id = store.takeKey(1 + WIDTH);
-        const plain = { type: "a.b", timestamp: 0, isTest: false, hops: 0, data: "{}" };
+        const plain = { type: "a.b", timestamp: 0, isTest: false, hops: 0, trace: null, data: "{}" };
         const none = { consumerId: null, externalId: null, sourceId: null };
         events.insert({ id, projectId, ...plain, ...none, deliveryCount: WIDTH });
         const add = (key: number, endpointId: number, origin: Origin) => {
