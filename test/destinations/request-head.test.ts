@@ -21,7 +21,7 @@ function requestOf(id: string, others: Record<string, string>): OutgoingRequest 
 }
 
 const shownOf = (request: OutgoingRequest, id: string) =>
-  readRequestHead(requestHeadOf(request), varyingHeaders(id, 1_790_000_000, `v1,${id}`)).headers;
+  readRequestHead(requestHeadOf(request), varyingHeaders(id, 1_790_000_000, `v1,${id}`, "")).headers;
 
 describe("headers of a second prefix", () => {
   const second = (id: string) => ({
