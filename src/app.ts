@@ -11,7 +11,7 @@ import { allRoutes } from "./http/routes.ts";
 import type { AnyRoute } from "./http/framework/route.ts";
 import { createServer, type HttpServer } from "./http/framework/server.ts";
 import { ownKeys, takeDirectory } from "./maintenance/data-directory.ts";
-import { Elsewhere, finishDepartures, isAtHome } from "./maintenance/elsewhere.ts";
+import { Elsewhere, finishDepartures, hasReached } from "./maintenance/elsewhere.ts";
 import { Eraser } from "./maintenance/eraser.ts";
 import { Jobs } from "./platform/jobs.ts";
 import type { Logger } from "./platform/log.ts";
@@ -403,14 +403,11 @@ interface JobParts extends Pick<Base, "data" | "dates"> {
   logger: Logger;
 }
 
-function openJobs(
-  { operatorToken }: Config,
-  { data, dates, outbound, eraser, checkpoints, logger }: JobParts,
-): Jobs {
+function openJobs(config: Config, { data, dates, outbound, eraser, checkpoints, logger }: JobParts): Jobs {
   const { actors, metrics } = outbound;
   const retention = new Retention({ data, actors, expires: ({ kind }) => isPolled(kind) });
   const onDisabled = ({ id }: { id: number }) => reportDisabled(data.ids.encode("ep", id), "failing", logger);
-  const elsewhere = new Elsewhere({ data, isAtHome: (to, id) => isAtHome(to, id, operatorToken) });
+  const elsewhere = new Elsewhere({ data, hasReached: (to, id) => hasReached(to, id, config) });
   const table = scheduledJobs({
     data,
     actors,

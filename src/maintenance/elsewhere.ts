@@ -10,8 +10,8 @@ const ENDPOINTS_AT_ONCE = 50;
 
 export interface ElsewhereParts {
   data: Pick<Data, "store" | "ids" | "tenants" | "endpoints" | "audit">;
-  /** Whether a cell answers for an account: `isAtHome` below. */
-  isAtHome: (to: MovedTo, accountId: string) => Promise<boolean>;
+  /** Whether an account has come to its cell: `hasReached` below. */
+  hasReached: (to: MovedTo, accountId: string) => Promise<boolean>;
 }
 
 /**
@@ -56,7 +56,7 @@ export class Elsewhere {
   /** A cell that does not answer for one account is asked for no other in this run. */
   async #answersFor({ id }: Account, to: MovedTo, answers: Map<string, boolean>): Promise<boolean> {
     if (answers.get(to.cell) === false) return false;
-    const answer = await this.parts.isAtHome(to, this.parts.data.ids.encode("acct", id));
+    const answer = await this.parts.hasReached(to, this.parts.data.ids.encode("acct", id));
     answers.set(to.cell, answer);
     return answer;
   }
@@ -106,31 +106,35 @@ export async function finishDepartures({ store, tenants }: Pick<Data, "store" | 
   }
 }
 
+/** Who asks: this cell, with the token that all cells have in common. */
+interface Asking {
+  cell: string;
+  operatorToken: string | null;
+}
+
 /**
- * Asks the machines of a cell, as its operator, whether an account lives in one of them, which has uploaded
- * what it has: before, a lost disk there would leave what is here alone. Many a machine has a row of the
- * account, this one too: only where it lives has it moved to no other.
+ * Asks the machines of a cell, as its operator, whether an account has come to one of them, which has
+ * uploaded what it has: before, a lost disk there would leave what is here alone. It may have gone on to a
+ * third cell since. Many a machine has a row of the account and never had it, this one too: that row names
+ * the cell that is asked, or this one.
  */
-export async function isAtHome(
-  { machines }: MovedTo,
+export async function hasReached(
+  { cell, machines }: MovedTo,
   accountId: string,
-  operatorToken: string | null,
+  asking: Asking,
 ): Promise<boolean> {
   const asked = machines.map(async (machine) => {
     const ask = (path: string) =>
-      askMachine(machine, path, { token: operatorToken ?? "", timeoutMs: ASK_MS });
+      askMachine(machine, path, { token: asking.operatorToken ?? "", timeoutMs: ASK_MS });
     const [account, metrics] = await Promise.all([
       ask(`/v1/operator/accounts/${accountId}`),
       ask("/metrics"),
     ]);
     const uploads = /^sealpost_replica_uploads (\d+)/m.exec(await metrics.text())?.[1] ?? "0";
-    return account.ok && (await ownsIt(account)) && Number(uploads) > 0;
+    if (!account.ok || Number(uploads) === 0) return false;
+    const { moved_to: movedTo } = (await account.json()) as { moved_to?: string | null };
+    return movedTo !== undefined && movedTo !== cell && movedTo !== asking.cell;
   });
   const answers = await Promise.allSettled(asked);
   return answers.some((answer) => answer.status === "fulfilled" && answer.value);
-}
-
-async function ownsIt(account: Response): Promise<boolean> {
-  const { moved_to: movedTo } = (await account.json()) as { moved_to?: string | null };
-  return movedTo === null;
 }

@@ -1,6 +1,6 @@
 /** What is left in a cell of an account that has moved to another one. */
 import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
-import { Elsewhere, isAtHome } from "../../src/maintenance/elsewhere.ts";
+import { Elsewhere, hasReached } from "../../src/maintenance/elsewhere.ts";
 import { OPERATOR_TOKEN, owner } from "../http/kit.ts";
 import { Leaving } from "../http/tenants/moves-kit.ts";
 
@@ -22,7 +22,7 @@ describe("what is left of it", () => {
     const dropped = spyOn(audit, "dropSomeOf");
     await it.moved();
     let isThere = false;
-    const elsewhere = new Elsewhere({ data: it.api.data, isAtHome: async () => isThere });
+    const elsewhere = new Elsewhere({ data: it.api.data, hasReached: async () => isThere });
     const endpoints = () => it.api.data.endpoints.ofProject(it.made.live.project.id).size;
     expect([await elsewhere.run(control), endpoints()]).toEqual([0, 1]);
     isThere = true;
@@ -45,7 +45,7 @@ describe("what is left of it", () => {
       id: string;
     };
     await it.moved();
-    const elsewhere = new Elsewhere({ data: it.api.data, isAtHome: async () => true });
+    const elsewhere = new Elsewhere({ data: it.api.data, hasReached: async () => true });
     expect(await elsewhere.run(control)).toBe(1);
     expect((await it.api.handle("GET", `/poll/${poll.id}`, undefined, "rotated")).status).toBe(218);
   });
@@ -67,7 +67,7 @@ describe("what is left of it", () => {
     }
     const sizes: number[][] = [];
     const rest = async () => void sizes.push(projects.map((id) => endpoints.ofProject(id).size));
-    const elsewhere = new Elsewhere({ data: it.api.data, isAtHome: async () => true });
+    const elsewhere = new Elsewhere({ data: it.api.data, hasReached: async () => true });
     expect(await elsewhere.run({ ...control, rest })).toBe(501);
     expect([sizes[0], sizes[1], sizes.at(-1)]).toEqual([
       [450, 1],
@@ -84,7 +84,7 @@ describe("what is left of it", () => {
     const { made } = await store.write(() => tenants.updateAccount(other.id, () => ({ movedTo })));
     tenants.rememberAccount(made);
     let asked = 0;
-    await new Elsewhere({ data: it.api.data, isAtHome: async () => ++asked < 0 }).run(control);
+    await new Elsewhere({ data: it.api.data, hasReached: async () => ++asked < 0 }).run(control);
     expect(asked).toBe(1);
   });
 
@@ -101,15 +101,21 @@ describe("what is left of it", () => {
     });
     const machines = ["127.0.0.1:1", `127.0.0.1:${cell.port}`];
     const to = { cell: "2B", machines, isOnDisk: true, taker: null, hasArrived: false };
-    expect(await isAtHome(to, "acct_a", "t")).toBe(false);
+    const asks = { cell: "1A", operatorToken: "t" };
+    expect(await hasReached(to, "acct_a", asks)).toBe(false);
     uploads = 1;
-    expect(await isAtHome(to, "acct_a", "t")).toBe(true);
-    // A machine that has a row of it and is not its home, as this one has.
-    movedTo = "2B";
-    expect(await isAtHome(to, "acct_a", "t")).toBe(false);
+    expect(await hasReached(to, "acct_a", asks)).toBe(true);
+    // A machine that has a row of it and never had it: this one, or one that began with a copy.
+    for (const cellOfIt of ["2B", "1A"]) {
+      movedTo = cellOfIt;
+      expect(await hasReached(to, "acct_a", asks)).toBe(false);
+    }
+    // It has been there, and has gone on to a third cell before anybody asked.
+    movedTo = "3C";
+    expect(await hasReached(to, "acct_a", asks)).toBe(true);
     movedTo = null;
     status = 404;
-    expect(await isAtHome(to, "acct_a", "t")).toBe(false);
+    expect(await hasReached(to, "acct_a", asks)).toBe(false);
     await cell.stop(true);
   });
 
