@@ -102,8 +102,9 @@ export interface Taken {
 
 /**
  * Makes the copy at `path`, which nobody writes to any more, the database of the cell `cell`: the accounts
- * that have moved to it live in it, all others in the cell that they come from. An installation of its own,
- * with new ids behind those that it has. Throws where nothing has moved to it.
+ * that have moved to it live in it. All others are in the cell that they come from, also those that have left
+ * that one for a third, whose callers only that one knows. An installation of its own, with new ids behind
+ * those that it has. Throws where nothing has moved to it.
  */
 export function splitOff(path: string, cell: string, cipher: Cipher): Taken {
   const disk = openDatabase(dirname(path));
@@ -120,11 +121,10 @@ function divide(sqlite: Database, cell: string, cipher: Cipher): Taken {
   const accounts = countMovedTo(sqlite, cell);
   if (from === null || accounts === 0) throw new Error(`no account has moved to cell ${cell}`);
   const elsewhere: MovedTo = { cell: from, machines: [], isOnDisk: true, taker: null, hasArrived: true };
-  sqlite.run(
-    `UPDATE account SET moved_to = CASE WHEN moved_to ->> 'cell' = ?1 THEN NULL
-     ELSE json_set(coalesce(moved_to, ?2), '$.hasArrived', json('true'), '$.machines', json('[]')) END`,
-    [cell, JSON.stringify(elsewhere)],
-  );
+  sqlite.run("UPDATE account SET moved_to = CASE WHEN moved_to ->> 'cell' = ? THEN NULL ELSE ? END", [
+    cell,
+    JSON.stringify(elsewhere),
+  ]);
   overwriting(sqlite, () => forgetOthers(sqlite, cipher));
   const past = [...readEarlierCells(sqlite), { cell: from, lastKey: lastKey(sqlite) }];
   meta.setText(PAST_CELLS, JSON.stringify(past));

@@ -37,7 +37,7 @@ const accountFields = {
   suspended: Type.Boolean(),
   moved_to: nullable(
     Type.String(),
-    "The cell in which it lives; null: this one. What is left of it here is removed.",
+    "The cell in which it lives, or which knows where; null: this one. What is left of it here is removed.",
   ),
   created_at: timeShape,
 };
