@@ -67,7 +67,9 @@ async function requireWaiting({ cell, machines }: Cell): Promise<WaitingMachine>
   const [waiting] = all;
   if (!waiting)
     throw new StartError(
-      `No machine of cell ${cell} waits for accounts: start sealpost cells take --from URL there, on an empty data directory.`,
+      said.some((one) => one?.["status"] === "ready")
+        ? `Cell ${cell} has begun already, and a cell takes accounts at its beginning alone: begin another one, which may run beside it.`
+        : `No machine of cell ${cell} waits for accounts: start sealpost cells take --from URL there, on an empty data directory.`,
     );
   if (new Set(all.map((one) => one?.["taker"])).size > 1)
     throw new StartError(

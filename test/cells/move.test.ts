@@ -41,6 +41,9 @@ describe("a move is not begun", () => {
     await expect(move(old, { "/readyz": { [WAITS_AS]: "3C" } }, asked)).rejects.toThrow(
       "No machine of cell 2B",
     );
+    await expect(move(old, { "/readyz": { status: "ready" } }, asked)).rejects.toThrow(
+      "Cell 2B has begun already",
+    );
     const empty = { "/readyz": { ...waiting, installation: null } };
     await expect(move(old, empty, asked)).rejects.toThrow("has no copy yet");
     expect(asked.filter((one) => one.startsWith("POST"))).toEqual([]);

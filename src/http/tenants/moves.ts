@@ -214,7 +214,10 @@ function requireOneDeparture({ tenants }: MoveNeeds, ids: readonly number[], { c
   const isNew = ids.some((id) => tenants.account(id)?.movedTo === null);
   const hasBegun = [...tenants.accounts()].some(({ movedTo }) => movedTo?.cell === cell);
   if (isNew && hasBegun)
-    throw new Problem("conflict", `Accounts have moved to cell ${cell} already: a cell takes accounts once.`);
+    throw new Problem(
+      "conflict",
+      `Accounts have moved to cell ${cell} already: a cell takes accounts once. Begin another one, which may run beside it.`,
+    );
 }
 
 /** From here on only the upload is missing, which no failure of this request takes back. */
