@@ -2,6 +2,7 @@ import { depthOf } from "../core/json/json.ts";
 import { skim, type Wanted } from "../core/json/skim.ts";
 import { limit } from "../core/limits.ts";
 import { byName, type Fields, readForm } from "./form.ts";
+import { type FormPart, readParts } from "./parts.ts";
 import type { InboundRequest } from "./provider.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
@@ -9,6 +10,8 @@ import { decodeUtf8 } from "./utf8.ts";
 export interface Body {
   /** What its bytes are: JSON, a form, a form in parts (multipart), or any other text. */
   readonly kind: "json" | "form" | "parts" | "text";
+  /** Of a form in parts. */
+  readonly parts?: readonly FormPart[];
   /** What paths of a row are read from: the JSON value, the form's fields, or undefined. */
   readonly value: unknown;
   /** Text of the JSON whose value this is (of the whole body, or of the object of a form's fields). */
@@ -91,11 +94,12 @@ function textOf(fields: Fields<Spelled>): string {
  * An object of fields, each of which was parsed; a name that came again is an array. Its text, most of the
  * work, is made when it is asked for: where the proof stands in the body, only of what is genuine.
  */
-function formBody(kind: "form" | "parts", fields: Fields<Spelled>): Body {
+function formBody(fields: Fields<Spelled>, parts?: readonly FormPart[]): Body {
   let made: string | null = null;
   const text = () => (made ??= textOf(fields));
   return {
-    kind,
+    kind: parts ? "parts" : "form",
+    ...(parts && { parts }),
     value: Object.fromEntries([...fields].map(([name, all]) => [name, joinedValue(all)])),
     get text() {
       return text();
@@ -115,60 +119,40 @@ function readFields(request: Pick<InboundRequest, "body">): Body | null {
       name,
       values.map((value) => spelledField(name, value)),
     );
-  return formBody("form", spelled);
+  return formBody(spelled);
 }
 
-/** The first line of a form in parts says what parts them (RFC 2046 5.1.1). */
-const FIRST_LINE = /^--([0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-])\r\n/;
-const FIRST_LINE_LENGTH_MAX = 74;
-/** Each part of a multipart form names its field with it. */
-const PART = /^content-disposition:/gim;
-
-/**
- * True where a form has more parts than are worked through; counted before they are taken apart, which
- * costs most.
- */
-function hasTooManyParts(text: string): boolean {
-  const max = limit("formFieldsMax");
-  return [...text.matchAll(PART).take(max + 1)].length > max;
-}
-
-/** A form in parts, none of which is parsed; null where it is none, or has too many. */
-async function readParts(bytes: Uint8Array): Promise<(readonly [string, string | File])[] | null> {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
-  const [, boundary] = FIRST_LINE.exec(text.slice(0, FIRST_LINE_LENGTH_MAX)) ?? [];
-  if (boundary === undefined || hasTooManyParts(text)) return null;
-  const headers = { "content-type": `multipart/form-data; boundary="${boundary}"` };
-  const form = await new Response(bytes.slice(), { headers }).formData().catch(() => null);
-  return form && [...form];
+/** The field of a part: its text, or the part itself where that is a file, or no text. */
+function fieldOf(part: FormPart): string | FormPart {
+  return (part.filename === null ? decodeUtf8(part.content) : null) ?? part;
 }
 
 /**
  * A form's fields, of either kind of form, none of which is parsed; null where it is none. Files are among
  * them, as they are in `readBody`: a name that comes as a text and as a file came twice.
  */
-export async function readUnparsedFields(
-  request: Pick<InboundRequest, "body">,
-): Promise<Fields<string | File> | null> {
+export function readUnparsedFields(request: Pick<InboundRequest, "body">): Fields<string | FormPart> | null {
   const form = readForm(request);
   if (form) return form;
-  const parts = await readParts(request.body);
-  return parts && byName(parts);
+  const parts = readParts(request.body);
+  return parts && byName(parts.map((part) => [part.name, fieldOf(part)]));
 }
 
-async function readPartsBody(bytes: Uint8Array): Promise<Body | null> {
-  const parts = await readParts(bytes);
+function readPartsBody(bytes: Uint8Array): Body | null {
+  const parts = readParts(bytes);
   if (!parts) return null;
-  const fields = parts.map(async ([name, value]) => {
-    const field = typeof value === "string" ? spelledField(name, value) : await spelledFile(value);
-    return [name, field] as const;
+  const fields = parts.map((part) => {
+    const field = fieldOf(part);
+    return [
+      part.name,
+      typeof field === "string" ? spelledField(part.name, field) : spelledFile(field),
+    ] as const;
   });
-  return formBody("parts", byName(await Promise.all(fields)));
+  return formBody(byName(fields), parts);
 }
 
-async function spelledFile(file: File): Promise<Spelled> {
-  const base64 = Buffer.from(await file.arrayBuffer()).toString("base64");
-  const value = { filename: file.name, content_type: file.type, base64 };
+function spelledFile({ filename, contentType, content }: FormPart): Spelled {
+  const value = { filename, content_type: contentType, base64: Buffer.from(content).toString("base64") };
   return { value, text: null };
 }
 
@@ -176,7 +160,7 @@ async function spelledFile(file: File): Promise<Spelled> {
  * Reads a body by its bytes alone: nobody signs the content type, so another one makes no other event of a
  * request. What is neither JSON of the permitted depth in valid UTF-8 nor a form becomes `{"raw": …}`.
  */
-export async function readBody(request: Pick<InboundRequest, "body">): Promise<Body> {
+export function readBody(request: Pick<InboundRequest, "body">): Body {
   const { body } = request;
-  return readJson(body) ?? readFields(request) ?? (await readPartsBody(body)) ?? rawBody(body);
+  return readJson(body) ?? readFields(request) ?? readPartsBody(body) ?? rawBody(body);
 }

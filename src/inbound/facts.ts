@@ -218,16 +218,10 @@ export function except(text: string, is: (facts: Facts) => boolean, extractor: E
   };
 }
 
-/**
- * What is hashed of a body: its bytes, or of a form in parts what stands in it, as the boundary is another at
- * each try.
- */
-function contentOf({ arrival, body }: Facts): string | Uint8Array {
-  return body.kind === "parts" ? body.data : arrival.request.body;
-}
-
-function hashOf(facts: Facts): string {
-  return hash("sha256", [contentOf(facts)], "hex");
+/** The hash of a body's bytes; of a form in parts without what parts them, which is another at each try. */
+function hashOf({ arrival, body }: Facts): string {
+  const hashed = body.parts?.flatMap(({ bytes }) => [`${bytes.length}\n`, bytes]) ?? [arrival.request.body];
+  return hash("sha256", hashed, "hex");
 }
 
 /** Identity where the provider gives none: equal bytes within ten minutes are one delivery. */

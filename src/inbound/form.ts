@@ -41,7 +41,7 @@ export const readForm = once(({ body }: Pick<InboundRequest, "body">): Fields<st
 });
 
 /** The text of a field that came once; null where it is a file, or came again, as whatever it did. */
-export function onlyOne(values: readonly (string | File)[] = []): string | null {
+export function onlyOne(values: readonly unknown[] = []): string | null {
   const [first] = values;
   return values.length === 1 && typeof first === "string" ? first : null;
 }

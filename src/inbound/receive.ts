@@ -106,15 +106,15 @@ function reasonOf(reason: RefusalReason, arrival: Arrival): RefusalReason {
 
 const NO_HEADERS: SignedHeaders = new Map();
 
-async function factsOf(arrival: Arrival, verdict: Genuine): Promise<Facts> {
-  const body = await readBody(arrival.request);
+function factsOf(arrival: Arrival, verdict: Genuine): Facts {
+  const body = readBody(arrival.request);
   const { claims = {}, signedHeaders = NO_HEADERS, proven, reading } = verdict;
   return { arrival, body, claims, signedHeaders, proven, reading };
 }
 
 /** Reads the body and all that is asked of it, in one turn; no more than texts are left of it. */
 async function judgeVerified(row: ProviderRow, arrival: Arrival, verdict: Genuine): Promise<Judged> {
-  const facts = await factsOf(arrival, verdict);
+  const facts = factsOf(arrival, verdict);
   // The signed text could be cut elsewhere.
   const isCut = verdict.needsJson === true && !isJsonContainer(facts.body);
   const reception = isCut ? MALFORMED : await judgeFacts(row, facts);

@@ -31,7 +31,7 @@ async function identityOf(
   const material = { secrets: [], credentials: {}, config };
   const arrival = { request, material, nowMs: NOW_MS, keys: keysOf(null) };
   const signedHeaders = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-  const facts = { arrival, body: await readBody(request), claims: {}, signedHeaders, proven };
+  const facts = { arrival, body: readBody(request), claims: {}, signedHeaders, proven };
   const found = rowOf(key).deliveryId.read(facts);
   return found?.origin ? identityFrom(found.origin, found.value) : (found?.value ?? null);
 }

@@ -18,8 +18,8 @@ const ANSWER = "Hello API Event Received";
 
 const PROOF = { event: { event_time: true, event_type: true, event_hash: true } } as const;
 
-async function compare(arrival: Arrival): Promise<Comparison | RefusalReason> {
-  const fields = await readUnparsedFields(arrival.request);
+function compare(arrival: Arrival): Comparison | RefusalReason {
+  const fields = readUnparsedFields(arrival.request);
   const claimed = skim(onlyOne(fields?.get("json")) ?? "", PROOF, 0);
   if (claimed === null) return "malformed";
   const [time, type, signature] = ["event_time", "event_type", "event_hash"].map((name) =>

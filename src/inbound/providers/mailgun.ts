@@ -22,8 +22,8 @@ const PROOF = { timestamp: true, token: true, signature: true } as const;
  * Reads a part of the proof, and nothing else, as no more is genuine yet; null where one stands twice. All
  * parts stand in one place: in `signature` where that is an object, else at the top.
  */
-async function proofIn(request: InboundRequest): Promise<((name: string) => string | null) | null> {
-  const fields = await readUnparsedFields(request);
+function proofIn(request: InboundRequest): ((name: string) => string | null) | null {
+  const fields = readUnparsedFields(request);
   if (fields) return (name) => onlyOne(fields.get(name));
   const claimed = readUnproven(request.body, { ...PROOF, signature: PROOF }, 0);
   if (claimed === null) return null;
@@ -32,8 +32,8 @@ async function proofIn(request: InboundRequest): Promise<((name: string) => stri
   return (name) => readValue(place, name);
 }
 
-async function compare(arrival: Arrival): Promise<Comparison | RefusalReason> {
-  const read = await proofIn(arrival.request);
+function compare(arrival: Arrival): Comparison | RefusalReason {
+  const read = proofIn(arrival.request);
   if (read === null) return "malformed";
   const [timestamp, token, signature] = ["timestamp", "token", "signature"].map(read);
   if (!timestamp || !token || !signature) return "missing_header";

@@ -38,7 +38,7 @@ export interface ComparedRule {
   readonly window?: Window;
   readonly secret?: SecretForm;
   /** A reason where the request cannot be compared at all. */
-  compare(arrival: Arrival): Comparison | RefusalReason | Promise<Comparison | RefusalReason>;
+  compare(arrival: Arrival): Comparison | RefusalReason;
 }
 
 /** Tries every secret, in constant time. */
@@ -53,11 +53,9 @@ function judge(comparison: Comparison, secrets: readonly string[]): Verdict {
   return { kind: "verified", signedHeaders, needsJson, proven };
 }
 
-function decide(
-  compared: Comparison | RefusalReason,
-  form: SecretForm,
-  { request, material }: Arrival,
-): Verdict {
+function verifyCompared(rule: ComparedRule, form: SecretForm, arrival: Arrival): Verdict {
+  const compared = rule.compare(arrival);
+  const { request, material } = arrival;
   if (typeof compared !== "string") {
     const usable = material.secrets.filter((secret) => form.decode(secret) !== null);
     return judge(compared, usable);
@@ -65,13 +63,6 @@ function decide(
   // The work that a comparison would have cost, so that the answer comes no sooner.
   hmac("sha256", "nothing to compare", [request.body], "hex");
   return refused(compared);
-}
-
-function verifyCompared(rule: ComparedRule, form: SecretForm, arrival: Arrival): Verdict | Promise<Verdict> {
-  const compared = rule.compare(arrival);
-  return compared instanceof Promise
-    ? compared.then((late) => decide(late, form, arrival))
-    : decide(compared, form, arrival);
 }
 
 export function comparedScheme(rule: ComparedRule): Scheme {
