@@ -30,13 +30,26 @@ export function byName<Value>(pairs: Iterable<readonly [string, Value]>): Fields
 /** What a form begins with: a name and its sign. No JSON does, no markup, no form in parts. */
 const BEGINNING = /^(?!--)[^\s=&"'<{[:/?][^\s=&"'<:/?]*=/;
 
+/** Escapes of what is not ASCII. */
+const ESCAPES = /(?:%[89A-F][0-9A-F])+/gi;
+
+/** False where they are no UTF-8: each of them would become the same letter, U+FFFD. */
+function areEscapesUtf8(form: string): boolean {
+  try {
+    decodeURIComponent(form.match(ESCAPES)?.join(" ") ?? "");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
- * A form's fields, none of nothing; null where it is no form, has too many, or is not UTF-8. Read once, as
- * handshake, proof, identity and event all ask for it.
+ * A form's fields, none of nothing; null where it is no form, has too many, or is not UTF-8, its escapes
+ * among it. Read once, as handshake, proof, identity and event all ask for it.
  */
 export const readForm = once(({ body }: Pick<InboundRequest, "body">): Fields<string> | null => {
   const text = decodeUtf8(body);
-  if (text === null || isTooLong(text)) return null;
+  if (text === null || isTooLong(text) || !areEscapesUtf8(text)) return null;
   return text === "" || BEGINNING.test(text) ? byName(new URLSearchParams(text)) : null;
 });
 

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import fc from "fast-check";
 import { limit } from "../../src/core/limits.ts";
 import { readBody, readUnparsedFields, readUnproven } from "../../src/inbound/body.ts";
 import { onlyOne } from "../../src/inbound/form.ts";
@@ -125,4 +126,50 @@ test("the texts of a form's fields are read unparsed, of either kind of form, an
   expect([onlyOne([file]), onlyOne(["a", file]), onlyOne([file, "a"])]).toEqual([null, null, null]);
   expect([fields('{"json":1}'), fields("text")]).toEqual([null, null]);
   expect([onlyOne(["a"]), onlyOne(["a", "b"]), onlyOne([]), onlyOne()]).toEqual(["a", null, null, null]);
+});
+
+/** What stands behind the escapes of a form's text. */
+function unescaped(text: string): Buffer {
+  const latin1 = Buffer.from(text).toString("latin1").replaceAll("+", " ");
+  const bytes = latin1.replace(/%([0-9A-Fa-f]{2})/g, (_all, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return Buffer.from(bytes, "latin1");
+}
+
+test("every byte of a form stands in its fields, or it is kept as raw text", () => {
+  const piece = fc.constantFrom(
+    "a",
+    "b",
+    "%61",
+    "%C3%A9",
+    "é",
+    "%C3",
+    "%A9",
+    "%ff",
+    "%ED%A0%80",
+    "%zz",
+    "%",
+    "+",
+    "=",
+    "&",
+  );
+  let asForm = 0;
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+      const text = `a=${pieces.join("")}`;
+      const { kind, data, value } = readBody({ body: Buffer.from(text) });
+      if (kind === "text") return expect(JSON.parse(data)).toEqual({ raw: text });
+      asForm++;
+      const fields = Object.entries(value as Record<string, string | string[]>);
+      const read = fields.flatMap(([name, values]) => [values].flat().map((each) => `${name}=${each}`));
+      const sent = text
+        .split("&")
+        .filter((field) => field !== "")
+        .map((field) => unescaped(field.includes("=") ? field : `${field}=`).toString("latin1"));
+      expect(read.map((field) => Buffer.from(field).toString("latin1")).sort()).toEqual(sent.sort());
+    }),
+    { numRuns: 2000 },
+  );
+  expect(asForm).toBeGreaterThan(100);
 });
