@@ -1,4 +1,4 @@
-import { OPEN_BRACE } from "../core/json/json.ts";
+import { OPEN_BRACE, type Span } from "../core/json/json.ts";
 import { spansAt } from "../core/json/spans.ts";
 import { parsePath } from "./facts.ts";
 
@@ -7,10 +7,18 @@ const MASK = '"***"';
 
 /**
  * `data` with `***` at every one of the paths, otherwise as it came; null where there is nothing at any of
- * them: then what was verified stands elsewhere, and would be shown.
+ * them. It is read once for each path, and `nextPath` is waited for before.
  */
-export function masked(data: string, paths: readonly string[]): string | null {
-  const found = paths.flatMap((path) => spansAt(data, parsePath(path)));
+export async function masked(
+  data: string,
+  paths: readonly string[],
+  nextPath: () => Promise<void> | undefined = () => undefined,
+): Promise<string | null> {
+  const found: Span[] = [];
+  for (const path of paths) {
+    await nextPath();
+    for (const span of spansAt(data, parsePath(path))) found.push(span);
+  }
   // An object holds proofs, it is none; a field that came twice is a list.
   const spans = found.filter(({ start }) => data.charCodeAt(start) !== OPEN_BRACE);
   if (spans.length === 0) return null;

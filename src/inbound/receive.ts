@@ -83,8 +83,7 @@ async function withoutProofs(
   // Of two members of one name the last was verified; a reader of `data` may take the first.
   if (hasNameTwice(text)) return MALFORMED;
   if (reception.kind !== "event") return reception;
-  await nextPart();
-  const data = masked(reception.data, proofs);
+  const data = await masked(reception.data, proofs, nextPart);
   return data === null ? MALFORMED : { ...reception, data };
 }
 

@@ -8,11 +8,13 @@ export interface ProviderCase {
    * nothing to enter.
    */
   readonly secrets: readonly [string, string] | readonly [];
+  /** Of the same provider's other sources, by which the genuine request is proven too. */
+  readonly otherSecrets?: readonly string[];
   readonly credentials?: Readonly<Record<string, string>>;
   readonly config?: Readonly<Record<string, unknown>>;
   /**
    * A genuine request of this instant: signed by the provider's own code, else computed here anew from
-   * its documentation.
+   * its documentation. Its body holds every secret, token and signature that the provider documents in one.
    */
   sign(secret: string, nowMs: number): InboundRequest | Promise<InboundRequest>;
   /** True where `sign` calls the provider's own code. */

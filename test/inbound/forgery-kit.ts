@@ -138,6 +138,24 @@ function shifted(form: string): string {
   return form.replace(/=(%[0-9A-F]{2}|[A-Za-z0-9])/, "$1=");
 }
 
+/** What could be a signature or a token in a text, each once. */
+export function runsIn(text: string): string[] {
+  return [...new Set(text.match(RUN) ?? [])];
+}
+
+/** `data` with the run wherever something was masked. */
+export function unmasked(data: Record<string, unknown>, run: string): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(data), (_name, value: unknown) =>
+    value === "***" ? run : value,
+  ) as typeof data;
+}
+
+/** With the run in place of whatever could be a signature in its headers. */
+export function resigned(request: InboundRequest, run: string): InboundRequest {
+  const headers = [...headersIn(request)].map(([name, value]) => [name, value.replace(RUN, run)] as const);
+  return { ...request, headers: new Map(headers) };
+}
+
 /** What is in `data`, sent anew in every form that a provider uses, without any header of its own. */
 export function encodingsOf(data: Record<string, unknown>): InboundRequest[] {
   const json = (value: unknown) =>
@@ -193,8 +211,7 @@ export function harvest(
   isRefused: boolean,
 ): InboundRequest[] {
   const said = [answer.body, ...Object.values(answer.headers)].join("\n");
-  const runs = said.match(RUN) ?? [];
-  const signatures = [...new Set([answer.body, ...runs])].filter((value) => value !== "");
+  const signatures = [...new Set([answer.body, ...runsIn(said)])].filter((value) => value !== "");
   return signatures.flatMap((signature) => [
     ...byHeaders(delivery, isRefused ? [text, textOf(delivery)] : [text], signature),
     ...byFields(delivery, text, signature),

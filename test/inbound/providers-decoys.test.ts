@@ -22,7 +22,7 @@ const PROOF_FIELDS: Readonly<Record<string, readonly string[]>> = {
   ],
   braintree: ["bt_signature", "bt_payload"],
   dropbox_sign: ["json", "event", "event_time", "event_type", "event_hash"],
-  mailgun: ["timestamp", "token", "signature"],
+  mailgun: ["timestamp", "token", "signature", "parent-signature"],
   mandrill: ["mandrill_events", "_id", "event", "ts"],
   mercadopago: ["data.id", "ts", "v1", "x-signature"],
   microsoft_graph: ["clientState"],

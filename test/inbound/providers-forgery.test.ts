@@ -17,6 +17,9 @@ import {
   movedHeaders,
   movedParts,
   recutBodies,
+  resigned,
+  runsIn,
+  unmasked,
   withTexts,
 } from "./forgery-kit.ts";
 import { headersIn, keysOf, materialOf, NOW_MS, textOf, withBody, withHeader, withoutHeader } from "./kit.ts";
@@ -34,8 +37,12 @@ const ROWS: Row[] = listProviders().flatMap((provider) => {
   return proof ? [{ provider, proof }] : [];
 });
 
-function receive({ provider, proof }: Row, request: InboundRequest): Promise<Reception> {
-  const material = materialOf(proof.secrets.slice(0, 1), {
+function receive(
+  { provider, proof }: Row,
+  request: InboundRequest,
+  secrets: readonly string[] = proof.secrets.slice(0, 1),
+): Promise<Reception> {
+  const material = materialOf(secrets, {
     credentials: proof.credentials ?? {},
     config: proof.config ?? {},
   });
@@ -190,15 +197,39 @@ describe("of two values under one name, nobody can take the one for the other th
   test("a walk over nearly every row", () => expect(rows.length).toBeGreaterThan(100));
 });
 
-describe("whoever reads an event cannot send another one", () => {
+/** The secrets of a row's own source, and of others by which its genuine request is proven too. */
+function secretsOf({ proof }: Row): string[][] {
+  return [proof.secrets.slice(0, 1), ...(proof.otherSecrets ?? []).map((secret) => [secret])];
+}
+
+async function readableData(row: Row, request: InboundRequest): Promise<Record<string, unknown>> {
+  const reception = await receive(row, request);
+  if (reception.kind !== "event") throw new Error(`The genuine request was ${reception.kind}.`);
+  return JSON.parse(reception.data) as Record<string, unknown>;
+}
+
+describe("whoever reads an event cannot send another one, at no source of a key by which it was signed", () => {
   test.each(byKey(PROVEN))("%s", async (_key, row) => {
-    const reception = await receive(row, await genuine(row));
-    if (reception.kind !== "event") throw new Error(`The genuine request was ${reception.kind}.`);
-    const data = JSON.parse(reception.data) as Record<string, unknown>;
-    const forged = encodingsOf(data).flatMap((request) => [request, ...changedBodies(request)]);
-    const receptions = await Promise.all(forged.map((each) => receive(row, each)));
-    expect(receptions.filter(({ kind }) => kind === "event")).toEqual([]);
+    const request = await genuine(row);
+    const data = await readableData(row, request);
+    const runs = runsIn(JSON.stringify(data));
+    const sent = [data, ...runs.map((run) => unmasked(data, run))].flatMap(encodingsOf);
+    const bodies = encodingsOf(data).map(({ body }) => withBody(request, body));
+    const signed = bodies.flatMap((each) => runs.map((run) => resigned(each, run)));
+    const forged = [...sent, ...signed].flatMap((each) => [each, ...changedBodies(each)]);
+    for (const secrets of secretsOf(row)) {
+      const receptions = await Promise.all(forged.map((each) => receive(row, each, secrets)));
+      expect(receptions.filter(({ kind }) => kind === "event")).toEqual([]);
+    }
   });
+
+  test.each(byKey(PROVEN.filter(({ proof }) => proof.otherSecrets)))(
+    "%s is an event at each of these",
+    async (_key, row) => {
+      const request = await genuine(row);
+      for (const secrets of secretsOf(row)) expect((await receive(row, request, secrets)).kind).toBe("event");
+    },
+  );
 });
 
 /** Every header that any row reads. */

@@ -68,7 +68,7 @@ describe("a signed body of very many parts is read a few times, and its parts ar
     using slice = spyOn(String.prototype, "slice");
     row.deliveryId.read(facts);
     row.eventType.read(facts);
-    if (row.proofs) masked(facts.body.data, row.proofs);
+    await masked(facts.body.data, row.proofs ?? []);
     row.answer?.(facts);
     const parsed = parse.mock.calls.reduce((sum, [text]) => sum + text.length, 0);
     const copied = slice.mock.results.reduce((sum, { value }) => sum + String(value).length, 0);
@@ -261,7 +261,7 @@ function noting(count: () => number) {
 describe("a heavy body is gone through in many turns", () => {
   const STRINGS = 30_000;
   const TEXTS = JSON.stringify(Array.from({ length: STRINGS }, () => "x"));
-  /** `masked` reads it once for each of two paths; each other part once. */
+  /** For what is found in a value, and where that stands. */
   const TIMES_IN_TURN_MAX = 2;
   const swell = (request: InboundRequest) =>
     withBody(

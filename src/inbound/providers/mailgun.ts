@@ -12,11 +12,13 @@ import { within } from "../window.ts";
 
 /**
  * Mailgun signs a time and a random token, inside the body; inbound routes have them among their form fields.
+ * What happens at a subaccount is signed with the primary account's key too: either proves it.
  */
 
 const WINDOW = within(900);
 
-const PROOF = { timestamp: true, token: true, signature: true } as const;
+const SIGNATURES = ["signature", "parent-signature"] as const;
+const PROOF = { timestamp: true, token: true, signature: true, "parent-signature": true } as const;
 
 /**
  * Reads a part of the proof, and nothing else, as no more is genuine yet; null where one stands twice. All
@@ -35,12 +37,13 @@ function proofIn(request: InboundRequest): ((name: string) => string | null) | n
 function compare(arrival: Arrival): Comparison | RefusalReason {
   const read = proofIn(arrival.request);
   if (read === null) return "malformed";
-  const [timestamp, token, signature] = ["timestamp", "token", "signature"].map(read);
-  if (!timestamp || !token || !signature) return "missing_header";
+  const [timestamp, token] = ["timestamp", "token"].map(read);
+  const given = SIGNATURES.map(read).filter((signature) => signature !== null);
+  if (!timestamp || !token || given.length === 0) return "missing_header";
   const fault = faultOfTime(timestamp, "s", WINDOW, arrival);
   if (fault !== null) return fault;
   const expected = (secret: string) => [hmac("sha256", secret, [timestamp, token], "hex")];
-  return { given: [signature], expected, proven: token };
+  return { given, expected, proven: token };
 }
 
 const CHECKS = "HMAC with SHA-256 in hex, inside the body, over its timestamp and token";
@@ -82,7 +85,7 @@ export const MAILGUN: ProviderRow = {
   typeExample: "opened",
   eventType: firstOf(field("event-data.event"), field("event")),
   deliveryId: firstOf(field("event-data.id"), all(field("Message-Id"), field("recipient"), HAPPENING), TOKEN),
-  proofs: ["signature.signature", "signature"],
+  proofs: [...SIGNATURES, ...SIGNATURES.map((name) => `signature.${name}`)],
   proofTakenOnce: TOKEN,
   verifiedWith: documentation(
     "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
@@ -92,6 +95,7 @@ export const MAILGUN: ProviderRow = {
     "Mailgun's Webhook Signing Key, one for the account: GET /v5/accounts/http_signing_key.",
     "https://github.com/mailgun/documentation/blob/master/source/user_manual.rst",
     "A token is taken once: with other data it is refused.",
+    "A subaccount's webhooks are signed with its own key and with the primary account's: enter either.",
     "Forms have no id: of opened, clicked and unsubscribed each token is an event, so that a retry signed anew is one more.",
   ),
 };

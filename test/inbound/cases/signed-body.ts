@@ -137,12 +137,15 @@ const BRAINTREE_XML = Buffer.from(
   "base64",
 ).toString();
 
+/** Of the primary account; the source is one of its subaccounts'. */
+const MAILGUN_PRIMARY = "the-primary-account-s-signing-key";
+
 function signMailgun(secret: string, nowMs: number): InboundRequest {
   const timestamp = String(nowMs / 1000);
   const token = "8a1e1d3a9d8f5a3f5b7c0d6a1e2f3b4c5d6e7f8091a2b3c4d5";
   const signature = hexMac(secret, timestamp, token);
   const body = {
-    signature: { timestamp, token, signature },
+    signature: { timestamp, token, signature, "parent-signature": hexMac(MAILGUN_PRIMARY, timestamp, token) },
     "event-data": { id: "Ase7i2zsRYeDXztHGENqRA", event: "opened" },
   };
   return jsonRequest(JSON.stringify(body), {});
@@ -275,6 +278,7 @@ export const SIGNED_BODY_CASES: Readonly<Record<string, ProviderCase>> = {
   },
   mailgun: {
     secrets: SECRETS,
+    otherSecrets: [MAILGUN_PRIMARY],
     sign: signMailgun,
     requiredHeaders: [],
     isBodySigned: false,

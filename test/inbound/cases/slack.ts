@@ -4,7 +4,7 @@ import { form, json } from "../near.ts";
 import { hexMac } from "../recompute.ts";
 
 const BODY = JSON.stringify({
-  token: "XXYYZZ",
+  token: "xyzz0WbapA4vBCDEFasx0q6G",
   team_id: "T123ABC456",
   api_app_id: "A123ABC456",
   event: { type: "message", user: "U123ABC456", text: "Hello" },
