@@ -37,7 +37,7 @@ type Genuine = Verdict & { kind: "verified" };
 /** What became of a verified body, without what was parsed of it. */
 interface Judged {
   readonly reception: Reception;
-  /** Text of the JSON in which the proof stands; empty where none does. */
+  /** Text of the JSON in which something is masked; empty where nothing is. */
   readonly text: string;
 }
 
@@ -66,25 +66,30 @@ export async function receiveBy(row: ProviderRow, arrived: Arrival, means: Readi
   const nextPart: NextPart = () => (isHeavy(bytes) ? means.giveWay(bytes) : undefined);
   // What is parsed takes many times the room of its text: nobody waits for a turn with it in hand.
   await nextPart();
-  return withoutProofs(row, await judgeVerified(row, arrival, verdict), nextPart);
+  return withoutSecrets(row, await judgeVerified(row, arrival, verdict), nextPart);
 }
 
 /** A turn of its own before each part that costs as much as what was verified. */
 type NextPart = () => Promise<void> | undefined;
 
-/** Refuses what could be read in another way than it was verified, and masks what proved the rest. */
-async function withoutProofs(
-  { proofs }: ProviderRow,
-  { reception, text }: Judged,
-  nextPart: NextPart,
-): Promise<Reception> {
-  if (!proofs) return reception;
+/** Where in `data` something stands that nobody may read. */
+function maskedPaths({ proofs = [], secrets = [] }: ProviderRow): readonly string[] {
+  return [...proofs, ...secrets];
+}
+
+/** Refuses what could be read in another way than it was verified or masked, and masks what is secret. */
+async function withoutSecrets(row: ProviderRow, judged: Judged, nextPart: NextPart): Promise<Reception> {
+  const paths = maskedPaths(row);
+  if (paths.length === 0) return judged.reception;
   await nextPart();
-  // Of two members of one name the last was verified; a reader of `data` may take the first.
-  if (hasNameTwice(text)) return MALFORMED;
+  // Of two members of one name the last was verified, or is masked; a reader of `data` may take the first.
+  if (hasNameTwice(judged.text)) return MALFORMED;
+  const { reception } = judged;
   if (reception.kind !== "event") return reception;
-  const data = await masked(reception.data, proofs, nextPart);
-  return data === null ? MALFORMED : { ...reception, data };
+  const data = await masked(reception.data, paths, nextPart);
+  if (data !== null) return { ...reception, data };
+  // What was verified stands elsewhere, and would be shown.
+  return row.proofs ? MALFORMED : reception;
 }
 
 async function firstAnswer<Seen>(
@@ -117,7 +122,7 @@ async function judgeVerified(row: ProviderRow, arrival: Arrival, verdict: Genuin
   // The signed text could be cut elsewhere.
   const isCut = verdict.needsJson === true && !isJsonContainer(facts.body);
   const reception = isCut ? MALFORMED : await judgeFacts(row, facts);
-  return { reception, text: row.proofs ? facts.body.text : "" };
+  return { reception, text: maskedPaths(row).length > 0 ? facts.body.text : "" };
 }
 
 async function judgeFacts(row: ProviderRow, verified: Facts): Promise<Reception> {

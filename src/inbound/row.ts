@@ -73,6 +73,8 @@ export interface ProviderRow {
    * send another. `*` stands for every element of a list. No name may stand twice in the JSON of such a body.
    */
   readonly proofs?: readonly string[];
+  /** Paths into `data` of what else may prove a request to somebody: masked where it stands. */
+  readonly secrets?: readonly string[];
   /**
    * A proof that covers too little to be taken twice: with other data it is refused. Its scheme gives
    * `proven` with every verdict; a request without it is malformed.

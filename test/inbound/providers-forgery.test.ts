@@ -232,6 +232,29 @@ describe("whoever reads an event cannot send another one, at no source of a key 
   );
 });
 
+/** What is called so and proves no request to anybody. */
+const NO_PROOF = [
+  "aws_sns SignatureVersion",
+  "aws_sns SigningCertURL",
+  "dropbox_sign signature_request_id",
+  // Of a card.
+  "lithic token",
+  // Signed, and of no use without what signs it.
+  "mailgun token",
+];
+
+test("what a body calls a token, a secret or a signature is masked, or proves nothing", async () => {
+  const shown = new Set<string>();
+  for (const row of PROVEN) {
+    const text = JSON.stringify(await readableData(row, await genuine(row)));
+    for (const [, name = ""] of text.matchAll(
+      /"([^"]*(?:token|secret|sign|password|clientState|hmac)[^"]*)":"[^*]/gi,
+    ))
+      shown.add(`${row.provider.key} ${name}`);
+  }
+  expect([...shown].sort()).toEqual(NO_PROOF.toSorted());
+});
+
 /** Every header that any row reads. */
 const HEADERS = [
   ...new Set(

@@ -156,6 +156,26 @@ describe("what the provider is told", () => {
   });
 });
 
+test("Slack's verification token is masked in an event, a command and an interaction; without one all is as it came", async () => {
+  const token = "xyzz0WbapA4vBCDEFasx0q6G";
+  const at = String(NOW_MS / 1000);
+  const dataOf = async (body: string) => {
+    const signature = `v0=${hexMac("s", `v0:${at}:${body}`)}`;
+    const headers = { "x-slack-request-timestamp": at, "x-slack-signature": signature };
+    const reception = await receive("slack", requestOf({ body, headers }), materialOf(["s"]));
+    return reception.kind === "event" ? reception.data : reception.kind;
+  };
+  const event = { event: { type: "message", text: token }, event_id: "Ev1" };
+  expect(await dataOf(JSON.stringify({ token, ...event }))).toBe(JSON.stringify({ token: "***", ...event }));
+  expect(await dataOf(JSON.stringify(event))).toBe(JSON.stringify(event));
+  const command = (value: string) => ({ token: value, command: "/deploy", trigger_id: "t" });
+  expect(await dataOf(new URLSearchParams(command(token)).toString())).toBe(JSON.stringify(command("***")));
+  const action = (value: string) => ({ type: "block_actions", token: value, trigger_id: "t" });
+  const payload = new URLSearchParams({ payload: JSON.stringify(action(token)) }).toString();
+  expect(await dataOf(payload)).toBe(JSON.stringify({ payload: action("***") }));
+  expect(await dataOf(`{"token":"${token}","token":"another","event_id":"Ev1"}`)).toBe("refused");
+});
+
 describe("Twilio", () => {
   test("signs a JSON body by its hash in the address", async () => {
     const body = '{"a":1}';

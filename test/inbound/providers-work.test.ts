@@ -68,7 +68,7 @@ describe("a signed body of very many parts is read a few times, and its parts ar
     using slice = spyOn(String.prototype, "slice");
     row.deliveryId.read(facts);
     row.eventType.read(facts);
-    await masked(facts.body.data, row.proofs ?? []);
+    await masked(facts.body.data, [...(row.proofs ?? []), ...(row.secrets ?? [])]);
     row.answer?.(facts);
     const parsed = parse.mock.calls.reduce((sum, [text]) => sum + text.length, 0);
     const copied = slice.mock.results.reduce((sum, { value }) => sum + String(value).length, 0);

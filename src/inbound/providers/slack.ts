@@ -41,6 +41,7 @@ export const SLACK: ProviderRow = {
   typeExample: "message",
   eventType: firstOf(field("event.type"), field("payload.type"), field("command"), field("type")),
   deliveryId: firstOf(field("event_id"), field("payload.trigger_id"), field("trigger_id")),
+  secrets: ["token", "payload.token"],
   answer: answerFor,
   verifiedWith: {
     kind: "vector",
@@ -51,7 +52,7 @@ export const SLACK: ProviderRow = {
     "The same app: Basic Information, Signing Secret.",
     "https://docs.slack.dev/tools/bolt-js/creating-an-app",
     "Enter the signing secret before the request URL: Slack checks the address with a signed challenge.",
-    "The verification token in the body is deprecated and not read.",
+    "The verification token in the body is deprecated: it is not read, and masked as *** in data.",
   ),
 };
 
