@@ -4,7 +4,7 @@ import { limit } from "../core/limits.ts";
 import { byName, type Fields, readForm } from "./form.ts";
 import { type FormPart, readParts } from "./parts.ts";
 import type { InboundRequest } from "./provider.ts";
-import { decodeUtf8 } from "./utf8.ts";
+import { decodeUtf8, readableText } from "./utf8.ts";
 
 /** The body of a verified request, as it becomes `data` of an event. */
 export interface Body {
@@ -43,7 +43,7 @@ function dataOf(value: unknown, text: string): string {
 }
 
 function rawBody(bytes: Uint8Array): Body {
-  const data = JSON.stringify({ raw: new TextDecoder().decode(bytes) });
+  const data = JSON.stringify({ raw: readableText(bytes) });
   return { kind: "text", value: undefined, text: "", data };
 }
 

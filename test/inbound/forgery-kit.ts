@@ -53,6 +53,25 @@ export function recutBodies(request: InboundRequest): InboundRequest[] {
   return (isForm ? inForms : inJson).map((body) => withBody(request, body));
 }
 
+const REPLACEMENT = Buffer.from("\uFFFD").toString("latin1");
+
+/**
+ * The same text to a reader who is not strict: a mark of the byte order in front, and in place of each U+FFFD,
+ * or of its escapes, a byte that is no UTF-8.
+ */
+export function respelledBytes(request: InboundRequest): InboundRequest[] {
+  const bytes = Buffer.from(request.body).toString("latin1");
+  const respelled = [
+    Buffer.from("\uFEFF").toString("latin1") + bytes,
+    bytes.replace(REPLACEMENT, "\xff"),
+    bytes.replace(encodeURIComponent("\uFFFD"), "%FF"),
+    bytes.replace(encodeURIComponent("\uFFFD"), "\xff"),
+  ];
+  return respelled
+    .filter((other) => other !== bytes)
+    .map((other) => withBody(request, Buffer.from(other, "latin1")));
+}
+
 /** A name as JSON may write it: as it is, and with an escape. */
 const SPELLINGS = [
   (name: string) => name,

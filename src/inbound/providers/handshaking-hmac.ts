@@ -22,6 +22,7 @@ import type { ProviderRow } from "../row.ts";
 import { hmacScheme } from "../schemes/hmac.ts";
 import { whole } from "../schemes/layouts.ts";
 import { type Arrival, refused, type Scheme } from "../schemes/scheme.ts";
+import { decodeUtf8 } from "../utf8.ts";
 import { within } from "../window.ts";
 
 /** Providers that sign by HMAC and first want their address proven. */
@@ -82,7 +83,7 @@ const X_SCHEME: Scheme = {
   ...X_SIGNATURE,
   async verify(arrival) {
     const verdict = await X_SIGNATURE.verify(arrival);
-    const isEvent = isEventText(new TextDecoder().decode(arrival.request.body));
+    const isEvent = isEventText(decodeUtf8(arrival.request.body) ?? "");
     return verdict.kind === "verified" && !isEvent ? refused("malformed") : verdict;
   },
 };
@@ -103,7 +104,7 @@ function answerDropbox({ request }: Arrival): Reception | null {
 
 /** The shop's first request is unsigned and holds nothing but the webhook's number. */
 function answerWooCommerce({ request }: Arrival): Reception | null {
-  const isPing = /^webhook_id=\d{1,20}$/.test(new TextDecoder().decode(request.body.subarray(0, 64)));
+  const isPing = /^webhook_id=\d{1,20}$/.test(decodeUtf8(request.body.subarray(0, 64)) ?? "");
   return isPing && !request.headers.has("x-wc-webhook-signature") ? emptyHandshake() : null;
 }
 
@@ -364,7 +365,7 @@ export const HANDSHAKING_HMAC: readonly ProviderRow[] = [
 function answerNotion({ request, material }: Arrival): Reception | null {
   if (material.secrets.length > 0 || request.method !== "POST") return null;
   const match = /^\s*\{\s*"verification_token"\s*:\s*"([A-Za-z0-9_-]{1,256})"\s*\}\s*$/.exec(
-    new TextDecoder().decode(request.body.subarray(0, 512)),
+    decodeUtf8(request.body.subarray(0, 512)) ?? "",
   );
   const token = match?.[1];
   return token === undefined

@@ -2,12 +2,13 @@ import { elementSpans, hasNameTwice } from "../../core/json/json.ts";
 import { isHeavy } from "../../core/structures/turn-queue.ts";
 import { choiceConfig } from "../config.ts";
 import { checkedDocs, documentation } from "../define.ts";
-import { hmac, isAnySame } from "../digest.ts";
+import { type Bytes, hmac, isAnySame } from "../digest.ts";
 import { bodyHash, field, firstOf, joined, proven } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
 import { type Arrival, type Coverage, headerOf } from "../schemes/scheme.ts";
+import { decodeUtf8 } from "../utf8.ts";
 
 /**
  * Segment signs an event's JSON; of a batch only the first element, as JSON.stringify would write it. So
@@ -37,11 +38,19 @@ function writtenAnew(element: string): string[] {
   }
 }
 
+/** What may have been signed: the bytes themselves, or of an array what `signedOfBatch` says. */
+function signedIn(body: Uint8Array, takesBatches: boolean): { isBatch: boolean; signed: Bytes[] } {
+  const text = decodeUtf8(body);
+  const isBatch = text?.trimStart().startsWith("[") === true;
+  return { isBatch, signed: isBatch ? signedOfBatch(text, takesBatches) : [body] };
+}
+
 /** By this secret; none where a name stands twice: a reader may take another value than the last. */
-function macsOf(texts: readonly string[], secret: string, signature: string): string[] {
-  const macs = texts.map((text) => hmac("sha1", secret, [text], "hex"));
+function macsOf(signed: readonly Bytes[], secret: string, signature: string): string[] {
+  const macs = signed.map((each) => hmac("sha1", secret, [each], "hex"));
   // Asked last: of what is forged it costs most.
-  const isUnsure = texts.length > 1 && isAnySame(macs, [signature]) && hasNameTwice(texts[0] ?? "");
+  const [element, anew] = signed;
+  const isUnsure = anew !== undefined && isAnySame(macs, [signature]) && hasNameTwice(String(element));
   return isUnsure ? [] : macs;
 }
 
@@ -49,13 +58,11 @@ function compare({ request, material }: Arrival): Comparison | RefusalReason {
   const signature = headerOf(request, SIGNATURE);
   if (signature === "") return "missing_header";
   const takesBatches = material.config["batches"] !== BATCHES[1];
-  const text = new TextDecoder().decode(request.body);
-  const isBatch = text.trimStart().startsWith("[");
-  const texts = isBatch ? signedOfBatch(text, takesBatches) : [text];
-  if (texts.length === 0) return "malformed";
+  const { isBatch, signed } = signedIn(request.body, takesBatches);
+  if (signed.length === 0) return "malformed";
   const given = signature.toLowerCase();
   // Before it is verified nothing but its first element is parsed.
-  const expected = (secret: string) => macsOf(texts, secret, given);
+  const expected = (secret: string) => macsOf(signed, secret, given);
   return { given: [given], needsJson: isBatch, proven: given, expected };
 }
 

@@ -4,7 +4,7 @@ import { jsonRequest, textOf } from "../kit.ts";
 
 const BODY = JSON.stringify({
   action: "opened",
-  issue: { number: 1, title: "Zoë's \u001b[0m" },
+  issue: { number: 1, title: "Zoë's \uFFFD\u001b[0m" },
   sender: { id: 1 },
 });
 

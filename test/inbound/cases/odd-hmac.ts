@@ -141,7 +141,12 @@ const byCloudinary: Accepts = (request, secret) => {
   return cloudinary.utils.verifyNotificationSignature(textOf(request), Number(timestamp), signature ?? "");
 };
 
-const SEGMENT_EVENT = JSON.stringify({ type: "track", event: "Order Completed", messageId: "m-1" });
+const SEGMENT_EVENT = JSON.stringify({
+  type: "track",
+  event: "Order Completed",
+  messageId: "m-1",
+  properties: { name: "J\uFFFDrg" },
+});
 const STREAM_BODY = JSON.stringify({ type: "message.new", cid: "messaging:fun" });
 
 export const ODD_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {

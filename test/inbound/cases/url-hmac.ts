@@ -66,8 +66,17 @@ const SQUARE_VECTORS = [
 const SQUARE_BODY = JSON.stringify({ event_id: "e-1", type: "payment.created" });
 const TRELLO_BODY = JSON.stringify({ action: { id: "a-1", type: "updateCard" }, model: {} });
 
-/** Twilio's parameters, one name twice, one value empty. */
-const TWILIO_FIELDS = { MessageSid: "SM1", MessageStatus: "delivered", From: "+14158675309", Empty: "" };
+/** A letter that was lost on its way to the provider: bytes that are no UTF-8 must not be taken for it. */
+const LOST = "J\uFFFDrg";
+
+/** Twilio's parameters, one value empty. */
+const TWILIO_FIELDS = {
+  MessageSid: "SM1",
+  MessageStatus: "delivered",
+  From: "+14158675309",
+  Empty: "",
+  Body: LOST,
+};
 const TWILIO_BODY = new URLSearchParams(TWILIO_FIELDS).toString();
 
 const byTwilio: Accepts = (request, secret) =>
@@ -84,7 +93,7 @@ const plivo = load("plivo") as {
   ): boolean;
 };
 const PLIVO_URL = `${SOURCE_URL}?b=2&a=1`;
-const PLIVO_BODY = "MessageUUID=m-1&Status=delivered&From=1415.5";
+const PLIVO_BODY = `MessageUUID=m-1&Status=delivered&From=1415.5&Text=${encodeURIComponent(LOST)}`;
 
 const byPlivo: Accepts = (request, secret) => {
   const [nonce, signature] = ["x-plivo-signature-v3-nonce", "x-plivo-signature-v3"].map((name) =>
@@ -100,7 +109,7 @@ const byPlivo: Accepts = (request, secret) => {
   );
 };
 
-const MANDRILL_EVENTS = JSON.stringify([{ event: "send", _id: "m-1", ts: 1 }]);
+const MANDRILL_EVENTS = JSON.stringify([{ event: "send", _id: "m-1", ts: 1, msg: { subject: LOST } }]);
 
 function signMandrill(secret: string, events: string): InboundRequest {
   const signature = macOf("sha1", secret, "base64", `${SOURCE_URL}mandrill_events${events}`);
@@ -221,7 +230,7 @@ export const URL_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
   plivo: {
     secrets: SECRETS,
     sign: (secret) => {
-      const content = `${SOURCE_URL}?a=1&b=2.From1415.5MessageUUIDm-1Statusdelivered.n-1`;
+      const content = `${SOURCE_URL}?a=1&b=2.From1415.5MessageUUIDm-1StatusdeliveredText${LOST}.n-1`;
       const signature = {
         "x-plivo-signature-v3": base64Mac(secret, content),
         "x-plivo-signature-v3-nonce": "n-1",
