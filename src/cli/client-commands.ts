@@ -1,4 +1,5 @@
 import { Argument, type Command, Option } from "commander";
+import type { PostgresOptions } from "../client/bridge/sources/postgres.ts";
 import type { ImportOptions } from "../client/import/import.ts";
 import type { ServiceOptions } from "../client/import/service.ts";
 import type { ConvoyOptions } from "../client/import/sources/convoy.ts";
@@ -22,6 +23,7 @@ export function addClientCommands(program: Command, calls: Calls): void {
   addReplay(program, calls);
   addVerify(program, calls);
   addKeys(program, calls);
+  addBridge(program, calls);
   addImport(program, calls);
   addTables(program, calls);
 }
@@ -146,6 +148,28 @@ function addKeys(program: Command, calls: Calls): void {
     .argument("<id...>")
     .option(...PROFILE)
     .action(calls.does<{ profile?: string }>(async (call) => (await load()).runRevokeKeys(call)));
+}
+
+function addBridge(program: Command, calls: Calls): void {
+  const parent = calls
+    .command(program, "bridge", "[command]")
+    .description(
+      "Publish what a database or a queue holds, until a signal. What is published is removed there, and only then: nothing is lost, and what comes again is known by its id.",
+    );
+  calls
+    .command(parent, "postgres", "[--table NAME] [--interval SECONDS] | --print-table")
+    .description(
+      "From a table of PostgreSQL that an application writes events to in its own transactions. DATABASE_URL holds the address of the database.",
+    )
+    .option("--table <name>", "The table, with its schema if need be. Default: sealpost_outbox.")
+    .option("--interval <seconds>", "How often an empty table is looked at. Default: 1.")
+    .option("--print-table", "Print the statement that makes the table, and end.")
+    .option(...PROFILE)
+    .action(
+      calls.does<PostgresOptions>(async (call) =>
+        (await import("../client/bridge/sources/postgres.ts")).runBridgePostgres(call),
+      ),
+    );
 }
 
 function addImport(program: Command, calls: Calls): void {

@@ -1,8 +1,12 @@
+import { messageOf } from "../core/errors.ts";
 import { type Api, type Ask, Refused, Unreachable } from "./api.ts";
 
 /** For what is answered at once. */
 const ANSWER_MS_MAX = 20_000;
-const AGAIN_MS = { first: 200, max: 5000 } as const;
+/** How long whoever asks again waits: twice as long each time. */
+export const AGAIN_MS = { first: 200, max: 5000 } as const;
+/** A longer `retry-after` is looked into earlier. */
+const WAIT_MS_MAX = 60_000;
 /** What passes by itself: a service or a proxy in front of it that starts, is full, or asks for a break. */
 const PASSING = new Set([429, 500, 502, 503, 504]);
 
@@ -56,14 +60,11 @@ export class SteadyApi {
 
   /** How long to wait before the same is asked again. Throws what does not pass by itself. */
   #waitMs(error: unknown, ms: number): number {
-    if (error instanceof Unreachable) {
-      this.#tell(error.message);
-      return ms;
-    }
-    if (!(error instanceof Refused && isPassing(error))) throw error;
+    const leastMs = waitOf(error);
+    if (leastMs === null) throw error;
     // Whoever is asked to slow down has reached the service.
-    if (error.status !== 429) this.#tell(error.message);
-    return Math.max(ms, Math.min((error.retryAfterSeconds ?? 0) * 1000, 60_000));
+    if (!(error instanceof Refused && error.status === 429)) this.#tell(messageOf(error));
+    return Math.max(ms, leastMs);
   }
 
   #tell(problem: string | null): void {
@@ -71,6 +72,13 @@ export class SteadyApi {
     this.#isLost = problem !== null;
     this.#parts.onWeather(problem);
   }
+}
+
+/** How long to wait at least before the same is asked again; null for what does not pass by itself. */
+export function waitOf(error: unknown): number | null {
+  if (error instanceof Unreachable) return 0;
+  if (!(error instanceof Refused && isPassing(error))) return null;
+  return Math.min((error.retryAfterSeconds ?? 0) * 1000, WAIT_MS_MAX);
 }
 
 function isPassing({ status, code }: Refused): boolean {

@@ -12,6 +12,7 @@ import { compileTransformations } from "../../src/core/transform/transform.ts";
 import { DOC_PAGES } from "../../src/http/docs/pages.ts";
 import { startTeamThatMoves } from "../client/import/sources/recorded-svix.ts";
 import { expectPlain } from "../kit/doc-page.ts";
+import { hasPostgres, Postgres } from "../kit/postgres.ts";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { type Service, startService } from "../kit/service.ts";
 import { requireTool } from "../kit/tools.ts";
@@ -174,16 +175,28 @@ describe("schemas.md", () => {
 });
 
 /** What readers of a page have beside a Sealpost, and the lines that tell their shell. */
-const SURROUNDINGS: Record<string, typeof startTeamThatMoves> = {
+type Surroundings = AsyncDisposable & { lines: string };
+const SURROUNDINGS: Record<string, () => Surroundings | Promise<Surroundings>> = {
   migrating: startTeamThatMoves,
+  bridge: startDatabase,
 };
 
-describe.skipIf(!hasCurl).each(pages)(
+async function startDatabase(): Promise<Surroundings> {
+  const postgres = await Postgres.start();
+  return {
+    lines: `export DATABASE_URL=${postgres.url}\n`,
+    [Symbol.asyncDispose]: () => postgres[Symbol.asyncDispose](),
+  };
+}
+
+const typed = pages.filter(({ name }) => name !== "bridge" || hasPostgres);
+
+describe.skipIf(!hasCurl).each(typed)(
   "the commands of $name.md, typed one after the other",
   ({ name, blocks }) => {
     let service: Service;
     let shell: Shell;
-    let surroundings: ReturnType<typeof startTeamThatMoves> | undefined;
+    let surroundings: Surroundings | undefined;
 
     beforeAll(async () => {
       service = await startService({ env: terminalOf(commands.map(([, { text }]) => text).join("")) });
@@ -203,7 +216,7 @@ describe.skipIf(!hasCurl).each(pages)(
         `mkdir bin && printf '%b' '${script.replaceAll("'", "'\\''")}' > bin/sealpost && chmod +x bin/sealpost\n`,
       );
       await shell.run("export PATH=$TMPDIR/bin:$PATH XDG_CONFIG_HOME=$TMPDIR\n");
-      surroundings = SURROUNDINGS[name]?.();
+      surroundings = await SURROUNDINGS[name]?.();
       await shell.run(surroundings?.lines ?? "");
     });
 

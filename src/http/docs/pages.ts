@@ -1,5 +1,6 @@
 import architecture from "../../docs/architecture.md" with { type: "text" };
 import behaviour from "../../docs/behaviour.md" with { type: "text" };
+import bridge from "../../docs/bridge.md" with { type: "text" };
 import cells from "../../docs/cells.md" with { type: "text" };
 import commandLine from "../../docs/command-line.md" with { type: "text" };
 import filters from "../../docs/filters.md" with { type: "text" };
@@ -37,6 +38,7 @@ const FIRST: readonly Page[] = [
   ["behaviour", behaviour, "The words; retries, errors, idempotency, and when an answer comes"],
   ["command-line", commandLine, "Deliveries to a laptop, events by hand, tables of what is stored, keys"],
   ["sdk", sdk, "The API's calls as methods in TypeScript and Python, and verifiers"],
+  ["bridge", bridge, "Events out of an outbox table of PostgreSQL, each of them once"],
   ["migrating", migrating, "Coming from Svix, Convoy, Outpost or a file, without touching a receiver"],
 ];
 

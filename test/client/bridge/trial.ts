@@ -1,0 +1,41 @@
+/** A source of a bridge on a real server, for tests that write to it, kill what takes part, and count. */
+import { type Page, pagesOf } from "../../../src/platform/pages.ts";
+import type { Service } from "../../kit/service.ts";
+import { call, Running } from "../listening.ts";
+import type { Person } from "../kit.ts";
+
+/** A table or a queue on a real server. */
+export interface Trial extends AsyncDisposable {
+  /** Of the command, behind `bridge`. */
+  words: readonly string[];
+  env: Record<string, string>;
+  /** Writes so many messages; their external ids. */
+  write(count: number): Promise<string[]>;
+  /** How many are there that are not published yet. */
+  left(): Promise<number>;
+  kill9(): Promise<void>;
+  restart(): Promise<void>;
+}
+
+export interface Event {
+  id: string;
+  type: string;
+  external_id: string | null;
+  consumer_id: string | null;
+  timestamp: string;
+}
+
+/** All events of the test project, newest first. */
+export async function eventsOf(service: Service): Promise<Event[]> {
+  const ask = (path: string) => call<Page<Event>>(service, "GET", path);
+  const events: Event[] = [];
+  for await (const { data } of pagesOf("/v1/events", () => ({ limit: "250" }), ask)) events.push(...data);
+  return events;
+}
+
+/** Starts a bridge; resolves once it has its key's project. */
+export async function startBridge(person: Person, words: readonly string[]): Promise<Running> {
+  const running = new Running(person, ["bridge", ...words]);
+  await running.tells("Ctrl-C ends it.");
+  return running;
+}
