@@ -1,5 +1,6 @@
 import { Argument, type Command, Option } from "commander";
 import type { PostgresOptions } from "../client/bridge/sources/postgres.ts";
+import type { RabbitmqOptions } from "../client/bridge/sources/rabbitmq.ts";
 import type { ImportOptions } from "../client/import/import.ts";
 import type { ServiceOptions } from "../client/import/service.ts";
 import type { ConvoyOptions } from "../client/import/sources/convoy.ts";
@@ -170,6 +171,27 @@ function addBridge(program: Command, calls: Calls): void {
         (await import("../client/bridge/sources/postgres.ts")).runBridgePostgres(call),
       ),
     );
+  const rabbitmq = calls
+    .command(parent, "rabbitmq", "QUEUE [--type TYPE | --envelope] [--refused QUEUE] [--without-ids]")
+    .description("From a queue of RabbitMQ. AMQP_URL holds the address of the server.")
+    .argument("<queue>");
+  withQueueOptions(rabbitmq, "that of the message, else its routing key")
+    .option("--refused <queue>", "Where what is refused goes. Default: the queue's name and .refused.")
+    .option("--without-ids", "Publish what has no message_id too: what comes again is another event then.")
+    .action(
+      calls.does<RabbitmqOptions>(async (call) =>
+        (await import("../client/bridge/sources/rabbitmq.ts")).runBridgeRabbitmq(call),
+      ),
+    );
+}
+
+function withQueueOptions(command: Command, type: string): Command {
+  return command
+    .option("--type <type>", `The type of all events, whose data is the message's body. Default: ${type}.`)
+    .addOption(
+      new Option("--envelope", "Bodies are what POST /v1/events takes: {type, data, …}.").conflicts("type"),
+    )
+    .option(...PROFILE);
 }
 
 function addImport(program: Command, calls: Calls): void {

@@ -42,7 +42,7 @@ function jobs(): ReadonlyMap<string, Job> {
     data,
     actors: services.actors,
     checkpoints: { run: () => Promise.resolve() },
-    elsewhere: new Elsewhere({ data, isAtHome: () => Promise.resolve(true) }),
+    elsewhere: new Elsewhere({ data, hasReached: () => Promise.resolve(true) }),
     eraser: services.eraser,
     retention,
     sourceStatusOf: ({ status }) => status,

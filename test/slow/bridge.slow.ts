@@ -5,10 +5,12 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { startPostgresTrial } from "../client/bridge/postgres-trial.ts";
+import { QUEUE, RabbitmqTrial } from "../client/bridge/rabbitmq-trial.ts";
 import { eventsOf, startBridge, type Trial } from "../client/bridge/trial.ts";
 import { personAt, type Running } from "../client/listening.ts";
 import { Person } from "../client/kit.ts";
 import { hasPostgres } from "../kit/postgres.ts";
+import { hasRabbitmq } from "../kit/rabbitmq.ts";
 import { type Service, startService } from "../kit/service.ts";
 import { lookAgain } from "../kit/until.ts";
 
@@ -26,7 +28,10 @@ interface TrialRow {
   start: () => Promise<Trial>;
 }
 
-const TRIALS: readonly TrialRow[] = [{ name: "PostgreSQL", isHere: hasPostgres, start: startPostgresTrial }];
+const TRIALS: readonly TrialRow[] = [
+  { name: "PostgreSQL", isHere: hasPostgres, start: startPostgresTrial },
+  { name: "RabbitMQ", isHere: hasRabbitmq, start: () => RabbitmqTrial.start() },
+];
 
 for (const { name, isHere, start } of TRIALS)
   describe.skipIf(!isHere)(name, () => {
@@ -51,10 +56,13 @@ for (const { name, isHere, start } of TRIALS)
 
     const begin = () => startBridge(person, trial.words);
 
-    /** Waits until nothing is left, and ends the bridges, which have nothing to complain about. */
-    async function finish(bridges: readonly Running[]): Promise<void> {
-      await lookAgain(
-        async () => (await trial.left()) === 0,
+    /** Waits until all is published, and ends the bridges: nothing is left, and each message is one event. */
+    async function finish(bridges: readonly Running[], written: readonly string[]): Promise<void> {
+      const events = await lookAgain(
+        async () => {
+          const found = (await trial.left()) === 0 ? await eventsOf(service) : [];
+          return found.length >= written.length && found;
+        },
         () => undefined,
         DRAIN_MS,
       );
@@ -62,13 +70,8 @@ for (const { name, isHere, start } of TRIALS)
         const exitCode = await bridge.end("SIGTERM");
         expect([exitCode, bridge.stderr]).toEqual([0, expect.stringContaining("Published ")]);
       }
-    }
-
-    async function expectOnceEach(written: readonly string[]): Promise<void> {
-      const events = await eventsOf(service);
-      const published = events.map(({ external_id: id }) => id ?? "").toSorted();
-      expect(published.length).toBe(written.length);
-      expect(published).toEqual(written.toSorted());
+      expect(events.map(({ external_id: id }) => id ?? "").toSorted()).toEqual(written.toSorted());
+      expect([await trial.left(), (await eventsOf(service)).length]).toEqual([0, written.length]);
     }
 
     /** Writes, and calls for a kill in the midst of it; so many times. */
@@ -90,8 +93,7 @@ for (const { name, isHere, start } of TRIALS)
           await bridge.end("SIGKILL");
           bridge = await begin();
         });
-        await finish([bridge]);
-        await expectOnceEach(written);
+        await finish([bridge], written);
       },
       TEST_MS,
     );
@@ -104,8 +106,7 @@ for (const { name, isHere, start } of TRIALS)
           await service.kill9();
           await service.restart();
         });
-        await finish([bridge]);
-        await expectOnceEach(written);
+        await finish([bridge], written);
       },
       TEST_MS,
     );
@@ -119,8 +120,7 @@ for (const { name, isHere, start } of TRIALS)
           await bridge.tells("trying until it is there again");
           await trial.restart();
         });
-        await finish([bridge]);
-        await expectOnceEach(written);
+        await finish([bridge], written);
       },
       TEST_MS,
     );
@@ -135,8 +135,7 @@ for (const { name, isHere, start } of TRIALS)
         expect(await one.end("SIGTERM")).toBe(0);
         written.push(...(await trial.write(1000)));
         const third = await begin();
-        await finish([other, third]);
-        await expectOnceEach(written);
+        await finish([other, third], written);
       },
       TEST_MS,
     );
@@ -152,9 +151,144 @@ for (const { name, isHere, start } of TRIALS)
         expect(await trial.left()).toBe(10);
         await service.restart();
         const next = await begin();
-        await finish([next]);
-        await expectOnceEach(written);
+        await finish([next], written);
       },
       TEST_MS,
     );
   });
+
+describe.skipIf(!hasRabbitmq)("messages of RabbitMQ", () => {
+  let trial: RabbitmqTrial;
+  let service: Service;
+  let person: Person;
+
+  beforeAll(async () => {
+    [trial, service] = await Promise.all([RabbitmqTrial.start(), startService()]);
+    await trial.rabbitmq.admin("/queues/%2F/copies", { durable: true });
+    person = new Person({ ...personAt(service).env, ...trial.env });
+  }, START_MS);
+  afterAll(async () => {
+    person?.[Symbol.dispose]();
+    await Promise.all([service?.close(), trial?.[Symbol.asyncDispose]()]);
+  });
+
+  /** Runs a bridge until so many more events are there, and the queue is empty; what it said. */
+  async function bridge(words: readonly string[], count: number): Promise<string> {
+    const before = (await eventsOf(service)).length;
+    await using running = await startBridge(person, [...trial.words, ...words]);
+    await lookAgain(
+      async () => (await trial.left()) === 0 && (await eventsOf(service)).length === before + count,
+      () => undefined,
+    );
+    expect(await running.end("SIGTERM")).toBe(0);
+    return running.stderr;
+  }
+
+  const newest = async (count: number) => (await eventsOf(service)).slice(0, count).toReversed();
+
+  test(
+    "become events by their type or their routing key, and numbers keep their digits",
+    async () => {
+      await trial.send([
+        { messageId: "m1", type: "order.paid", body: '{"n": 12345678901234567890}' },
+        { messageId: "m2", body: "{}" },
+      ]);
+      expect(await bridge([], 2)).toContain("Published 2.");
+      const [first, second] = await newest(2);
+      expect([first, second]).toMatchObject([
+        { type: "order.paid", external_id: "orders:m1" },
+        { type: QUEUE, external_id: "orders:m2" },
+      ]);
+      const headers = { authorization: `Bearer ${service.keys.test}` };
+      const reply = await fetch(`${service.url}/v1/events/${first?.id}`, { headers });
+      expect(await reply.text()).toContain('{"n":12345678901234567890}');
+
+      await trial.send([{ messageId: "m3", type: "not a type", body: "{}" }]);
+      await bridge(["--type", "fixed.one"], 1);
+      expect(await newest(1)).toMatchObject([{ type: "fixed.one", external_id: "orders:m3" }]);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "are envelopes where that is said",
+    async () => {
+      await trial.send([
+        { body: '{"type": "a.own", "data": {}, "external_id": "own", "consumer_id": "cust_7"}' },
+        { messageId: "e2", body: ' {"type": "a.message", "data": {}}' },
+      ]);
+      await bridge(["--envelope"], 2);
+      expect(await newest(2)).toMatchObject([
+        { type: "a.own", external_id: "own", consumer_id: "cust_7" },
+        { type: "a.message", external_id: "orders:e2" },
+      ]);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "go to another queue where they are refused, with the reason, and hold up nothing",
+    async () => {
+      await trial.send([
+        { messageId: "r1", type: "a.b", body: "no JSON" },
+        { messageId: "r2", type: "a.b", body: Buffer.from([0x7b, 0xff, 0x7d]) },
+        { messageId: "r3", type: "not a type", body: "{}", headers: { mine: "kept", CC: ["copies"] } },
+        { type: "a.b", body: '{"without": "an id"}' },
+        { messageId: "r5", type: "a.b", body: "{}" },
+      ]);
+      expect(await bridge([], 1)).toContain("Published 1; 4 refused.");
+      // That of the sender alone.
+      expect((await trial.takeAll("copies")).length).toBe(1);
+      const refused = await trial.takeAll(`${QUEUE}.refused`);
+      expect(
+        refused.map(({ content, properties }) => [content.toString("latin1"), properties.messageId]),
+      ).toEqual([
+        ["no JSON", "r1"],
+        ["{\xff}", "r2"],
+        ["{}", "r3"],
+        ['{"without": "an id"}', undefined],
+      ]);
+      const told = refused.map(({ properties }) => properties.headers as Record<string, string>);
+      expect(told[0]?.["x-sealpost-error"]).toBe("Its body is no JSON object in UTF-8.");
+      expect(told[2]).toMatchObject({
+        mine: "kept",
+        "x-sealpost-error": expect.stringContaining("/type: Expected letters"),
+        "x-sealpost-routing-key": QUEUE,
+      });
+      expect(told[3]?.["x-sealpost-error"]).toContain("It has no id");
+    },
+    TEST_MS,
+  );
+
+  test(
+    "need no id where that is said",
+    async () => {
+      await trial.send([{ type: "a.b", body: "{}" }]);
+      await bridge(["--without-ids"], 1);
+      expect(await newest(1)).toMatchObject([{ external_id: null }]);
+    },
+    TEST_MS,
+  );
+
+  test(
+    "stay where the key is wrong; a password or a queue that is wrong ends the bridge",
+    async () => {
+      const wrong = [
+        [{ SEALPOST_API_KEY: "sp_test_wrong" }, trial.words, "is answered 401"],
+        [
+          { AMQP_URL: trial.rabbitmq.amqpUrl.replace(":guest@", ":wrong@") },
+          trial.words,
+          "403 (ACCESS-REFUSED)",
+        ],
+        [{}, ["rabbitmq", "nothing"], "no queue 'nothing' in vhost '/'"],
+      ] as const;
+      await trial.send([{ messageId: "w1", type: "a.b", body: "{}" }]);
+      for (const [env, words, told] of wrong) {
+        const { exitCode, stderr } = await person.types(["bridge", ...words], "", env);
+        expect([exitCode, stderr]).toEqual([1, expect.stringContaining(told)]);
+      }
+      await bridge([], 1);
+    },
+    TEST_MS,
+  );
+});

@@ -53,7 +53,7 @@ A [tour](/docs/tour) shows what there is; [behaviour](/docs/behaviour) has the w
 [verifies](/docs/verifying) what it gets, as [ten of them](/docs/receivers) show. Three small languages have a page each, with examples: [filters](/docs/filters),
 [transformations](/docs/transformations), and [event types and schemas](/docs/schemas). One page shows the kinds of
 [destinations](/docs/destinations), with more on [queues, topics and buckets](/docs/kinds) and on [polling](/docs/polling). Each of the
-[providers](/docs/providers) has one; what they send [comes in](/docs/sources) like this. Your customers have the [portal](/docs/portal), and you the [command line](/docs/command-line) and the [SDK](/docs/sdk). One page tells how to publish [from a database](/docs/bridge), one how to [move](/docs/migrating) from another service.
+[providers](/docs/providers) has one; what they send [comes in](/docs/sources) like this. Your customers have the [portal](/docs/portal), and you the [command line](/docs/command-line) and the [SDK](/docs/sdk). One page tells how to publish [from a database or a queue](/docs/bridge), one how to [move](/docs/migrating) from another service.
 Whoever operates the service for [many customers](/docs/tenants) reads how to [operate](/docs/operating) and [monitor](/docs/monitoring) it, or
 [a pair of machines](/docs/pair), [Kubernetes, systemd and Compose](/docs/orchestrators), [several cells](/docs/cells), what [sizes](/docs/planning) need, its [settings and limits](/docs/limits), [what is kept, and how to erase it](/docs/retention), [what is promised, and what shows it](/docs/promises),
 [what it costs](/docs/measurements), and how [its code](/docs/architecture) is laid out.`;

@@ -11,7 +11,7 @@ export interface Trial extends AsyncDisposable {
   env: Record<string, string>;
   /** Writes so many messages; their external ids. */
   write(count: number): Promise<string[]>;
-  /** How many are there that are not published yet. */
+  /** How many are there that are not published yet; those that a bridge has taken need not count. */
   left(): Promise<number>;
   kill9(): Promise<void>;
   restart(): Promise<void>;
