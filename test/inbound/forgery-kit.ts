@@ -56,7 +56,7 @@ export function recutBodies(request: InboundRequest): InboundRequest[] {
 const REPLACEMENT = Buffer.from("\uFFFD").toString("latin1");
 
 /**
- * The same text to a reader who is not strict: a mark of the byte order in front, and in place of each U+FFFD,
+ * The same text to a reader who is not strict: a mark of the byte order in front, and for each U+FFFD,
  * or of its escapes, a byte that is no UTF-8.
  */
 export function respelledBytes(request: InboundRequest): InboundRequest[] {

@@ -194,7 +194,7 @@ describe("what the pages say about the source", () => {
   });
 
   test("the actor's states, and every status and dead reason of a delivery, are named", async () => {
-    const actor = await Bun.file(join(repository, "src/delivery/actor.ts")).text();
+    const actor = await Bun.file(join(repository, "src/delivery/actor-state.ts")).text();
     const [, union = ""] = /^export type State =\n([^]*?);\n\n/m.exec(actor) ?? [];
     const states = [...union.matchAll(/"(\w+)"/g)].map(([, name]) => name);
     expect(states.length).toBe(9);

@@ -209,8 +209,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "an erasure is not taken up after a crash once its endpoints are closed",
     file: "store/cleanup/erasures.ts",
-    find: "WHERE status = 'running' AND project_id > ? ORDER BY project_id, id LIMIT 1",
-    put: "WHERE status = 'running' AND project_id > ? AND events = 0 ORDER BY project_id, id LIMIT 1",
+    find: "WHERE status = 'running' AND project_id = ? ORDER BY id LIMIT 1",
+    put: "WHERE status = 'running' AND project_id = ? AND events = 0 ORDER BY id LIMIT 1",
   },
   {
     name: "an erasure is answered and an endpoint that was made in the meantime is not closed",
