@@ -31,6 +31,8 @@ export interface Extractor {
   readonly text: string;
   /** Headers that it reads and that no proof covers. */
   readonly unsigned?: readonly string[];
+  /** It reads several values as one text. */
+  readonly isList?: boolean;
   read(facts: Facts): Found | null;
 }
 
@@ -122,7 +124,8 @@ export function readPath(body: Body, dotted: string): string | null {
 /** A field of the body: `data.id`, `0.event` (first element), `*.id` (every element). */
 export function field(path: string): Extractor {
   const names = parsePath(path);
-  return derived(`body ${path}`, (facts) => readNames(facts.body, names));
+  const one = derived(`body ${path}`, (facts) => readNames(facts.body, names));
+  return { ...one, isList: names.includes("*") };
 }
 
 /** A header that the provider does not sign. */
@@ -161,21 +164,30 @@ export function derived(text: string, read: (facts: Facts) => string | null): Ex
 /**
  * The first that is there. Where one of them is signed, what another one reads of an unsigned header is
  * another identity than the same text would be that was signed: who writes that header could take the place
- * of an event that is still to come.
+ * of an event that is still to come. Where one of them reads a list, any other is a list of one: a single id
+ * may be spelled as several are.
  */
 export function firstOf(...extractors: readonly Extractor[]): Extractor {
   const isMixed = extractors.some((one) => !isUnsigned(one) && one !== bodyHash);
+  const isList = hasList(extractors);
   return {
     text: [...new Set(extractors.map((extractor) => extractor.text))].join(", else "),
     unsigned: unsignedOf(extractors),
+    isList,
     read(facts) {
       for (const extractor of extractors) {
         const found = extractor.read(facts);
-        if (found !== null) return isMixed && isUnsigned(extractor) ? { ...found, origin: "header" } : found;
+        if (found === null) continue;
+        const value = isList && !extractor.isList ? joinedBy(",", [found.value]) : found.value;
+        return { ...found, value, ...(isMixed && isUnsigned(extractor) && { origin: "header" }) };
       }
       return null;
     },
   };
+}
+
+function hasList(extractors: readonly Extractor[]): boolean {
+  return extractors.some(({ isList }) => isList);
 }
 
 function isUnsigned({ unsigned = [] }: Extractor): boolean {
@@ -197,7 +209,8 @@ export function all(...extractors: readonly Extractor[]): Extractor {
     const parts = valuesOf(extractors, facts);
     return parts.length === extractors.length ? joinedBy("|", parts) : null;
   };
-  return { ...derived(joinedText(extractors), read), unsigned: unsignedOf(extractors) };
+  const joinedParts = derived(joinedText(extractors), read);
+  return { ...joinedParts, unsigned: unsignedOf(extractors), isList: hasList(extractors) };
 }
 
 /** The values that are there, joined by a dot. For types. */
@@ -212,8 +225,8 @@ export function joined(...extractors: readonly Extractor[]): Extractor {
  */
 export function except(text: string, is: (facts: Facts) => boolean, extractor: Extractor): Extractor {
   return {
+    ...extractor,
     text: `${extractor.text}; none for ${text}`,
-    unsigned: unsignedOf([extractor]),
     read: (facts) => (is(facts) ? null : extractor.read(facts)),
   };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, spyOn, test } from "bun:test";
+import fc from "fast-check";
 import { readBody } from "../../src/inbound/body.ts";
 import { hash } from "../../src/inbound/digest.ts";
 import { eventName } from "../../src/inbound/event-name.ts";
@@ -121,6 +122,37 @@ test("what is joined is told apart, whatever signs it holds; what holds none is 
   );
   expect([new Set(listed).size, listed[0]]).toEqual([lists.length, "a,b"]);
   for (const id of ["a,b", "[a,b]", "a|b"]) expect(await read(field("id"), JSON.stringify({ id }))).toBe(id);
+});
+
+test("one id and several, whatever signs they hold, are one identity only where the several are that one", async () => {
+  const text = fc.string({
+    unit: fc.constantFrom("a", ",", "|", "[", "]", '"', "\\"),
+    minLength: 1,
+    maxLength: 5,
+  });
+  const either = firstOf(field("id"), field("*.id"), field("ids.*"));
+  const pair = firstOf(all(field("id"), field("n")), all(field("*.id"), field("*.n")));
+  /** As lists, and where it is one by itself too. */
+  const identitiesOf = async (extractor: Extractor, ids: readonly string[]) => {
+    const list = ids.map((id) => ({ id, n: 1 }));
+    const bodies = [list, ...(ids.length === 1 ? list : []), ...(extractor === either ? [{ ids }] : [])];
+    return new Set(await Promise.all(bodies.map((body) => read(extractor, JSON.stringify(body)))));
+  };
+  const ids = fc.array(text, { minLength: 1, maxLength: 3 });
+  // What a list spells, as one id, and as a list of it.
+  const near = ids.chain((list) => {
+    const others = [[list.join(",")], [list.join("|")], [JSON.stringify(list)]];
+    return fc.tuple(fc.constant(list), fc.oneof(ids, fc.constantFrom(...others)));
+  });
+  await fc.assert(
+    fc.asyncProperty(near, async ([one, other]) => {
+      const [of, ofOther] = [await identitiesOf(either, one), await identitiesOf(either, other)];
+      expect([of.size, ofOther.size, of.isSubsetOf(ofOther)]).toEqual([1, 1, Bun.deepEquals(one, other)]);
+      const [pairs, others] = [await identitiesOf(pair, one), await identitiesOf(pair, other)];
+      expect(pairs.isDisjointFrom(others)).toBe(!Bun.deepEquals(one, other));
+    }),
+    { numRuns: 1000 },
+  );
 });
 
 test("the text of an extractor reads as it is read: what is one of several stands in brackets where it is joined", () => {
