@@ -18,7 +18,7 @@ describe("Segment", () => {
     expect(await outcome("segment", jsonRequest("[]", signature), taking)).toBe("malformed");
     for (const body of [first, `[${first}]`])
       expect(await receive("segment", jsonRequest(body, signature), refusing)).toMatchObject({
-        deliveryId: "1",
+        deliveryId: expect.stringMatching(/^1\|[0-9a-f]{64}$/),
       });
   });
 
@@ -33,7 +33,7 @@ describe("Segment", () => {
       const request = jsonRequest(`[${element},{"messageId":"2"}]`, signature);
       expect(await receive("segment", request, taking)).toMatchObject({
         type: "segment.track.A",
-        deliveryId: "1,2",
+        deliveryId: expect.stringMatching(/^1,2\|[0-9a-f]{64}$/),
         proof: { id: signature["x-signature"], keptSeconds: 2_592_000 },
       });
     }

@@ -14,6 +14,7 @@ import { BRAINTREE_KINDS, signBraintree } from "./cases/signed-body.ts";
 import { headersOf, keysOf, NOW_MS, requestOf, textOf } from "./kit.ts";
 import { identityFrom } from "../../src/core/delivery-identity.ts";
 import { form, inParts, json, type Near, type Sent } from "./near.ts";
+import { ownIdsOf } from "./own-ids.ts";
 
 function rowOf(key: string) {
   const row = PROVIDER_ROWS.find((one) => one.key === key);
@@ -74,6 +75,23 @@ test("a row has near happenings unless its identity is one thing, or the first o
   expect(lacking.map(({ key }) => `test/inbound/cases/ lacks near of ${key}`)).toEqual([]);
 });
 
+test("what tells two happenings apart is numbered by the provider or its customer, or all that came is: no stranger makes another's a repeat", () => {
+  // Of one of several, each is a part of one identity.
+  const splice = (text: string) =>
+    text.replace(/\(([^)]*, else [^)]*)\)/g, (_all, several: string) => several.replaceAll(", else ", " + "));
+  const open = PROVIDER_ROWS.flatMap((row) => {
+    const resorts = splice(row.deliveryId.text.replace(/; none for .*$/, "")).split(", else ");
+    const own = ownIdsOf(row.key);
+    const named = resorts.filter(
+      (text) => text !== "none" && text !== row.proofTakenOnce?.text && !text.includes("hash of "),
+    );
+    return named
+      .filter((text) => !text.split(" + ").some((part) => own.includes(part)))
+      .map((text) => `${row.key}: ${text}`);
+  });
+  expect(open).toEqual([]);
+});
+
 test("where a part of an identity is missing, the row says what takes its place: a hash, what is signed, or none", () => {
   const composed = PROVIDER_ROWS.filter((row) => !resortsOf(row).every((text) => SINGLE.test(text)));
   expect(composed.length).toBeGreaterThan(50);
@@ -114,12 +132,16 @@ test("Braintree's notifications without an id are known again, and told apart", 
 });
 
 test("Mailgun's inbound mail is known again by whatever token, and an opening by its own alone", async () => {
-  const identity = (fields: { token: string; event?: string }) => {
-    const sent = form({ "Message-Id": "<1@x>", recipient: "a@x.com", ...fields });
-    return identityOf("mailgun", { ...sent, proven: fields.token });
+  const identity = (fields: Record<string, string>, token: string) => {
+    const proof = { token, timestamp: token, signature: token, "parent-signature": token };
+    const sent = form({ "Message-Id": "<1@x>", recipient: "a@x.com", ...fields, ...proof });
+    return identityOf("mailgun", { ...sent, proven: token });
   };
-  expect(await identity({ token: "1" })).toBe(await identity({ token: "2" }));
-  const opened = (token: string) => identity({ token, event: "opened" });
+  const mail = { sender: "ann@y.com", subject: "order" };
+  expect(await identity(mail, "1")).toBe(await identity(mail, "2"));
+  const others = [mail, { ...mail, sender: "eve@z.com" }, { ...mail, subject: "spam" }];
+  expect(new Set(await Promise.all(others.map((each) => identity(each, "1")))).size).toBe(3);
+  const opened = (token: string) => identity({ event: "opened" }, token);
   expect([await opened("1"), await opened("2")]).toEqual(["1", "2"]);
 });
 

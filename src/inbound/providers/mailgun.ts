@@ -1,7 +1,7 @@
 import { isObject } from "../../core/json/value.ts";
 import { readUnparsedFields, readUnproven } from "../body.ts";
 import { checkedDocs, documentation } from "../define.ts";
-import { hmac } from "../digest.ts";
+import { hash, hmac } from "../digest.ts";
 import { all, derived, field, firstOf, proven, readPath, readValue } from "../facts.ts";
 import { onlyOne } from "../form.ts";
 import type { InboundRequest, RefusalReason } from "../provider.ts";
@@ -58,15 +58,20 @@ const TOKEN = proven("the signed token");
 /** Events of the forms that one message has once for each recipient; the others may happen again. */
 const HAPPENS_ONCE = new Set(["delivered", "dropped", "bounced", "complained"]);
 
-/** What a form tells of; null where that may happen again, so that only its token tells two apart. */
-const HAPPENING = derived(
-  "what happens once (delivered, dropped, bounced, complained, or inbound mail)",
-  ({ body }) => {
-    const event = readPath(body, "event");
-    if (event === null) return "mail";
-    return HAPPENS_ONCE.has(event.toLowerCase()) ? event.toLowerCase() : null;
-  },
-);
+const EVENT = derived("what happens once (delivered, dropped, bounced, complained)", ({ body }) => {
+  const event = readPath(body, "event")?.toLowerCase() ?? "";
+  return HAPPENS_ONCE.has(event) ? event : null;
+});
+
+/**
+ * Who writes a mail chooses its Message-Id too, and would make another's a repeat: of its form all counts but
+ * the proof, which is another at each try.
+ */
+const MAIL = derived("hash of an inbound mail's fields", ({ body }) => {
+  if (body.kind === "json" || !isObject(body.value) || Object.hasOwn(body.value, "event")) return null;
+  const fields = Object.entries(body.value).filter(([name]) => !Object.hasOwn(PROOF, name));
+  return hash("sha256", [JSON.stringify(fields)], "hex");
+});
 
 export const MAILGUN: ProviderRow = {
   key: "mailgun",
@@ -84,7 +89,12 @@ export const MAILGUN: ProviderRow = {
   form: "sometimes",
   typeExample: "opened",
   eventType: firstOf(field("event-data.event"), field("event")),
-  deliveryId: firstOf(field("event-data.id"), all(field("Message-Id"), field("recipient"), HAPPENING), TOKEN),
+  deliveryId: firstOf(
+    field("event-data.id"),
+    all(field("Message-Id"), field("recipient"), EVENT),
+    MAIL,
+    TOKEN,
+  ),
   proofs: [...SIGNATURES, ...SIGNATURES.map((name) => `signature.${name}`)],
   proofTakenOnce: TOKEN,
   verifiedWith: documentation(

@@ -3,7 +3,7 @@ import { isHeavy } from "../../core/structures/turn-queue.ts";
 import { choiceConfig } from "../config.ts";
 import { checkedDocs, documentation } from "../define.ts";
 import { type Bytes, hmac, isAnySame } from "../digest.ts";
-import { bodyHash, field, firstOf, joined, proven } from "../facts.ts";
+import { all, bodyDigest, bodyHash, field, firstOf, joined, proven } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Comparison, comparedScheme } from "../schemes/compared.ts";
@@ -91,7 +91,8 @@ export const SEGMENT: ProviderRow = {
   ],
   typeExample: "track.Order_Completed",
   eventType: firstOf(joined(field("type"), field("event")), joined(field("0.type"), field("0.event"))),
-  deliveryId: firstOf(field("messageId"), field("*.messageId"), bodyHash),
+  // Whoever has a site's write key, which every visitor has, chooses the ids.
+  deliveryId: firstOf(all(firstOf(field("messageId"), field("*.messageId")), bodyDigest), bodyHash),
   // A signature makes one event: what stands behind the first of a batch may be exchanged.
   proofTakenOnce: proven("the signature"),
   verifiedWith: documentation(

@@ -271,7 +271,17 @@ export const ODD_HMAC_CASES: Readonly<Record<string, ProviderCase>> = {
       jsonRequest(SEGMENT_EVENT, { "x-signature": macOf("sha1", secret, "hex", SEGMENT_EVENT) }),
     uncovered: (request) => [withBody(request, `[${SEGMENT_EVENT},{"forged":1}]`)],
     requiredHeaders: ["x-signature"],
-    expected: { type: "segment.track.Order_Completed", deliveryId: "m-1" },
+    expected: { type: "segment.track.Order_Completed", deliveryId: "m-1|#" },
+    near: {
+      happenings: [
+        json({ type: "track", event: "a", messageId: "M1" }),
+        // Another visitor's, who took the same id.
+        json({ type: "track", event: "b", messageId: "M1" }),
+        json({ type: "track", event: "a", messageId: "M1,M2" }),
+        json(["M1", "M2"].map((messageId) => ({ type: "track", event: "a", messageId }))),
+      ],
+      again: [json({ type: "track", event: "a", messageId: "M1" })],
+    },
   },
   stream: {
     secrets: SECRETS,
