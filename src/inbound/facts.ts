@@ -232,7 +232,7 @@ export function except(text: string, is: (facts: Facts) => boolean, extractor: E
 }
 
 /** The hash of a body's bytes; of a form in parts without what parts them, which is another at each try. */
-function hashOf({ arrival, body }: Facts): string {
+export function hashOf({ arrival, body }: Facts): string {
   const hashed = body.parts?.flatMap(({ bytes }) => [`${bytes.length}\n`, bytes]) ?? [arrival.request.body];
   return hash("sha256", hashed, "hex");
 }

@@ -72,9 +72,14 @@ export interface VerifiedEvent {
   /**
    * What proved it, where that covers too little to make another event; null where it may. With `cut` it may,
    * but only of a text that is cut as it was at first. Kept for longer than the identity, it makes once more
-   * only what is equal.
+   * only what is equal. `content`: the hash of the body that it came with.
    */
-  readonly proof: { readonly id: string; readonly cut?: string; readonly keptSeconds: number } | null;
+  readonly proof: {
+    readonly id: string;
+    readonly cut?: string;
+    readonly content?: string;
+    readonly keptSeconds: number;
+  } | null;
   readonly answer: (eventId: string, duplicate: boolean) => HttpAnswer;
 }
 

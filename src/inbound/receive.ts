@@ -8,7 +8,7 @@ import { answerWithId } from "./answers.ts";
 import { type Body, isJsonContainer, readBody } from "./body.ts";
 import { hash, hmac } from "./digest.ts";
 import { eventName } from "./event-name.ts";
-import { type Facts, type Found, readPath } from "./facts.ts";
+import { type Facts, type Found, hashOf, readPath } from "./facts.ts";
 import type {
   InboundRequest,
   KeyReader,
@@ -178,7 +178,8 @@ function proofOf({ proofTakenOnce, scheme: { window } }: ProviderRow, facts: Fac
   if (reading) return { id: reading.text, cut: reading.cut, keptSeconds };
   const found = proofTakenOnce?.read(facts) ?? null;
   if (found === null) return null;
-  return { id: found.value, keptSeconds: window ? window.pastSeconds + window.futureSeconds : keptSeconds };
+  const windowSeconds = window && window.pastSeconds + window.futureSeconds;
+  return { id: found.value, content: hashOf(facts), keptSeconds: windowSeconds ?? keptSeconds };
 }
 
 /**

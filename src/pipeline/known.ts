@@ -12,9 +12,10 @@ export interface Identity {
   keptSeconds: number;
   /**
    * What proved the request and makes one event only; null where it may make several. `cut`: which part of a
-   * body the event is; the same proof then makes other events only of the body cut in the same way.
+   * body the event is; the same proof then makes other events only of the body cut in the same way. `content`:
+   * the hash of the body, by which it is that event again whatever else has changed.
    */
-  proof: { id: string; cut?: string; keptSeconds: number } | null;
+  proof: { id: string; cut?: string; content?: string; keptSeconds: number } | null;
 }
 
 /** What an event is called by those who send it. */
@@ -44,9 +45,7 @@ export class KnownEvents {
 
   /** The event that came before, or null. Throws ProofSpent where its proof has made another one. */
   find(incoming: Named): Event | null {
-    const known = this.#findById(incoming);
-    this.#requireFreshProof(incoming, known);
-    return known;
+    return this.#findByProof(incoming, this.#findById(incoming));
   }
 
   /**
@@ -89,27 +88,31 @@ export class KnownEvents {
 
   #rememberProof({ proof }: Identity, sourceId: number, eventId: number): void {
     if (proof === null) return;
-    const { id, cut, keptSeconds } = proof;
+    const { id, cut, content, keptSeconds } = proof;
     this.data.dedup.save(sourceId, keyOfProof(id), eventId, keptSeconds);
-    if (cut !== undefined) this.data.dedup.save(sourceId, keyOfProof(id, cut), eventId, keptSeconds);
+    for (const part of [cut, content && contentPart(content)])
+      if (part !== undefined) this.data.dedup.save(sourceId, keyOfProof(id, part), eventId, keptSeconds);
   }
 
   /**
-   * A proof that has made an event is fresh only where this is that event again, or the body is cut as it was
-   * then. The same event in another cut is refused too: it would let that cut's others in. Where the event is
-   * known for a shorter time than its proof, what is equal to it may happen again.
+   * A proof that has made an event makes no other, unless the body is cut as it was then. The same event in
+   * another cut is refused too: it would let that cut's others in. Where the event is known for a shorter time
+   * than its proof, what is equal to it may happen again. The same body without what it was known by is what
+   * it has made.
    */
-  #requireFreshProof({ sourceId }: Named, known: Event | null): void {
-    if (!this.identity?.proof || sourceId === null) return;
+  #findByProof({ sourceId }: Named, known: Event | null): Event | null {
+    if (!this.identity?.proof || sourceId === null) return known;
     const { dedup } = this.data;
     const { deliveryId, proof } = this.identity;
-    const { id, cut } = proof;
+    const { id, cut, content } = proof;
     const made = dedup.find(sourceId, keyOfProof(id));
-    if (made === null) return;
+    if (made === null || (cut === undefined && made === known?.id)) return known;
     const hasMade = (part: string) => dedup.find(sourceId, keyOfProof(id, part)) !== null;
     const isEqual = () => deliveryId !== null && outlives(proof, this.identity) && hasMade(deliveryId);
-    const isSame = cut === undefined ? made === known?.id || isEqual() : hasMade(cut);
-    if (!isSame) throw new ProofSpent();
+    if (cut === undefined ? isEqual() : hasMade(cut)) return known;
+    if (known === null && content !== undefined && hasMade(contentPart(content)))
+      return this.#eventOf(made, sourceId);
+    throw new ProofSpent();
   }
 
   #findById({ externalId, sourceId }: Named): Event | null {
@@ -121,8 +124,11 @@ export class KnownEvents {
         : externalId === null
           ? null
           : events.findExternal(this.projectId, externalId);
-    if (id === null) return null;
-    return events.get(id) ?? forgotten(id, this.projectId, sourceId);
+    return id === null ? null : this.#eventOf(id, sourceId);
+  }
+
+  #eventOf(id: number, sourceId: number | null): Event {
+    return this.data.events.get(id) ?? forgotten(id, this.projectId, sourceId);
   }
 }
 
@@ -131,6 +137,11 @@ function outlives(
   identity: Pick<Identity, "keptSeconds"> | null,
 ): boolean {
   return proof.cut === undefined && proof.keptSeconds > (identity?.keptSeconds ?? 0);
+}
+
+/** As no part of an identity is spelled. */
+function contentPart(content: string): string {
+  return `\n${content}`;
 }
 
 function keyOfProof(id: string, part?: string): string {

@@ -54,7 +54,8 @@ async function knownBy(key: string, request: InboundRequest) {
   const reception = await receive(key, request, materialFor(key), keysOf(document));
   if (reception.kind !== "event") return reception.kind;
   const { proof, deliveryId } = reception;
-  return JSON.stringify({ proof, deliveryId });
+  // What a body holds beside is another body, and no other event.
+  return JSON.stringify({ proof: proof && { ...proof, content: "" }, deliveryId });
 }
 
 describe("a decoy of the proof is refused, or changes nothing of what the event is known by", () => {

@@ -65,6 +65,22 @@ describe("a proof", () => {
     expect(() => knownBy(of("r-2", "second")).find(INBOUND)).toThrow(ProofSpent);
   });
 
+  test("with the body that it came with is that event, whatever else that is known by", async () => {
+    const withContent = (deliveryId: string | null, content: string): Identity => ({
+      deliveryId,
+      keptSeconds: 60,
+      proof: { id: "same body", content, keptSeconds: 60 },
+    });
+    const id = await accept(withContent("b-1", "one"), INBOUND);
+    for (const other of [null, "b-2"]) {
+      expect(knownBy(withContent(other, "one")).find(INBOUND)?.id).toBe(id);
+      expect(() => knownBy(withContent(other, "two")).find(INBOUND)).toThrow(ProofSpent);
+    }
+    const another = await accept({ ...withContent("b-2", "one"), proof: null }, INBOUND);
+    expect(another).not.toBe(id);
+    expect(() => knownBy(withContent("b-2", "one")).find(INBOUND)).toThrow(ProofSpent);
+  });
+
   test("of a body that is cut into events makes each of that cut, and none of another", async () => {
     const id = await accept(of("c-1", "whole", "cut"), INBOUND);
     expect(knownBy(of("c-2", "whole", "cut")).find(INBOUND)).toBeNull();

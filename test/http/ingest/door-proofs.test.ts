@@ -74,6 +74,23 @@ describe("a token of Mailgun", () => {
   });
 });
 
+test("a notification of Mercado Pago without an id is a duplicate when it comes again, and with other data refused", async () => {
+  const source = await createSource(app, "mercadopago", { signing_secret: KEY });
+  const ts = Math.floor(Date.now() / 1000);
+  const v1 = createHmac("sha256", KEY).update(`request-id:r-1;ts:${ts};`).digest("hex");
+  const headers = { ...JSON_TYPE, "x-request-id": "r-1", "x-signature": `ts=${ts},v1=${v1}` };
+  const body = JSON.stringify({ type: "payment", data: { id: "1" } });
+  const [first, again] = [
+    await knock(app, source.ingest_path, body, headers),
+    await knock(app, source.ingest_path, body, headers),
+  ];
+  expect([first.status, again.status]).toEqual([200, 200]);
+  expect(again.json).toEqual({ id: first.json["id"], duplicate: true });
+  const forged = JSON.stringify({ type: "payment", data: { id: "2" } });
+  expect((await knock(app, source.ingest_path, forged, headers)).status).toBe(401);
+  expect(await eventsOf(app, source)).toHaveLength(1);
+});
+
 test("a form of Twilio makes one event, wherever its joined fields are cut, and however they are spelled", async () => {
   const source = await createSource(app, "twilio", {
     signing_secret: KEY,
