@@ -58,8 +58,9 @@ export async function* readOutpost(
   body: ServiceOptions["body"],
   tenants?: readonly string[],
 ): AsyncGenerator<ImportRecord> {
-  for (const name of listIn<string>(await api.askOnce("/topics"), null, null, NAME))
-    yield { record: "event_type", name };
+  // Null where its settings name none: then it takes any.
+  const topics = (await api.askOnce<unknown>("/topics")) ?? [];
+  for (const name of listIn<string>(topics, null, null, NAME)) yield { record: "event_type", name };
   const pages = tenants === undefined ? pagesOfTenants(api) : [tenants.map((id) => ({ id }))];
   for await (const page of pages) yield* readEach(page, (tenant) => readTenant(api, tenant, body));
 }

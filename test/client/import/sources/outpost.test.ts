@@ -1,7 +1,7 @@
 /**
- * Outpost's answers are the examples of docs/apis/openapi.yaml in hookdeck/outpost (commit f67ae011b287),
- * with the masks that internal/destregistry/baseprovider.go there puts over credentials, and with addresses
- * and secrets that the test needs.
+ * Outpost's answers are those of a real server, v1.2.0-10-gf67ae011b287 of hookdeck/outpost in its mode
+ * `standard` on 2026-11-30, with ids, addresses and secrets that the test needs. That of a queue's
+ * credentials, which was built without, is the example of docs/apis/openapi.yaml there.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
@@ -16,25 +16,34 @@ let person: Person;
 let receiver: Receiver;
 let outpost: Recorded;
 let canList = true;
+let topics: string[] | null = ["user.created", "order.shipped"];
 onService((at) => ({ service, person } = at));
 
 const KEY = "outpost_key";
 const STANDARD = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const OWN_TEXT = "a-secret-of-32-characters-or-so!";
-const dates = { created_at: "2024-02-15T10:00:00Z", updated_at: "2024-02-15T10:00:00Z" };
+const dates = { created_at: "2026-11-30T20:29:52.102Z", updated_at: "2026-11-30T20:29:52.102Z" };
 
 function destinationsOf(tenant: string): object[] | null {
   const webhook = (id: string, more: object) => ({
-    ...{ id, type: "webhook", topics: ["user.created", "order.shipped"], disabled_at: null, ...dates },
+    ...{ id, tenant_id: tenant, type: "webhook", topics: ["user.created", "order.shipped"] },
     ...{ config: { url: receiver.url(id) }, credentials: { secret: STANDARD } },
+    ...{ ...dates, disabled_at: null, target: receiver.url(id) },
     ...more,
   });
+  const rabbit = {
+    ...{ id: "des_rabbit", tenant_id: tenant, type: "rabbitmq", topics: ["*"] },
+    config: { exchange: "amq.direct", server_url: "127.0.0.1:5996", tls: "false" },
+    credentials: { password: "*****", username: "guest" },
+    ...{ ...dates, disabled_at: null, target: "amq.direct -> *" },
+  };
   const sqs = {
-    ...{ id: "des_sqs_456", type: "aws_sqs", topics: ["*"], disabled_at: null, ...dates },
+    ...{ id: "des_sqs_456", tenant_id: tenant, type: "aws_sqs", topics: ["*"], disabled_at: null, ...dates },
     config: { queue_url: "https://sqs.us-west-2.amazonaws.com/123456789012/my-app-queue" },
     credentials: { key: "AKIA****************", secret: "wJal************************************" },
   };
-  if (tenant === "tenant_456") return [sqs, webhook("des_off", { disabled_at: "2024-03-01T12:00:00Z" })];
+  if (tenant === "tenant_456")
+    return [sqs, rabbit, webhook("des_off", { disabled_at: "2026-11-30T20:29:52.117Z" })];
   if (tenant !== "tenant_123") return null;
   return [
     webhook("des_webhook_123", {
@@ -45,7 +54,15 @@ function destinationsOf(tenant: string): object[] | null {
         custom_headers: '{"x-api-key":"secret123","x-tenant-id":"customer-456"}',
       },
     }),
-    webhook("des_own", { topics: "*", credentials: { secret: OWN_TEXT } }),
+    webhook("des_own", { topics: ["*"], credentials: { secret: OWN_TEXT } }),
+    webhook("des_rotated", {
+      topics: ["order.shipped"],
+      credentials: {
+        previous_secret: "whsec_VEebtr5zF0i9AWusd92SLmoodT2CMGhGqCazchwmMcE=",
+        previous_secret_invalid_at: "2026-12-01T20:29:52Z",
+        secret: "whsec_v7QbMzDv53OFP1JkldejMZ9U1yCD8ZfLvI9Y6N35LLw=",
+      },
+    }),
     webhook("des_filter", {
       topics: ["user.*"],
       filter: { data: { amount: { $gte: 100 }, customer: { tier: "premium" }, kind: { $in: ["a", "b"] } } },
@@ -65,20 +82,23 @@ const types = (...words: string[]) =>
 beforeAll(() => {
   receiver = startReceiver();
   const tenants = [
-    { id: "tenant_123", metadata: { name: "Acme Inc." }, ...dates },
-    { id: "tenant_456", metadata: null, ...dates },
+    {
+      id: "tenant_123",
+      ...{ destinations_count: 8, topics: ["*"], metadata: { name: "Acme Inc." }, ...dates },
+    },
+    { id: "tenant_456", destinations_count: 3, topics: ["*"], ...dates },
   ];
-  const refused = { status: 401, message: "unauthorized" };
-  outpost = new Recorded(KEY, refused, ({ path, query }) => {
-    if (path === "/api/v1/topics") return ["user.created", "order.shipped"];
+  outpost = new Recorded(KEY, null, ({ path, query }) => {
+    if (path === "/api/v1/topics") return topics;
     if (path === "/api/v1/tenants") {
-      if (!canList) return Response.json({ error: "list tenant not supported" }, { status: 501 });
+      const message = "list tenant feature is not enabled";
+      if (!canList) return Response.json({ status: 501, message }, { status: 501 });
       const at = query.get("next") === null ? 0 : 1;
       const pagination = {
         order_by: "created_at",
         dir: "asc",
         limit: 1,
-        next: at === 0 ? "MTcw" : null,
+        next: at === 0 ? "gC02baKQeaZ25IYK15RhdFpCZSJ" : null,
         prev: null,
       };
       return { models: tenants.slice(at, at + 1), pagination, count: 2 };
@@ -102,6 +122,7 @@ const LEFT = {
     "it wants *.created, which is no event type here",
   ),
   "outpost:tenant_456:des_sqs_456": "it is of the type aws_sqs, whose credentials Outpost does not show",
+  "outpost:tenant_456:des_rabbit": "it is of the type rabbitmq, whose credentials Outpost does not show",
   "outpost:tenant_456:des_off": "it is disabled there",
 };
 
@@ -127,18 +148,23 @@ test("webhooks come along with headers, topics and filters; the rest is left out
       metadata: { team: "platform" },
     },
     { event_types: null },
+    { event_types: ["order.shipped"] },
     {
       event_types: ["user.*"],
       filter: { data: { amount: { $gte: 100 }, customer: { tier: "premium" }, kind: { $in: ["a", "b"] } } },
     },
   ]);
-  expect(rows).toHaveLength(3);
+  expect(rows).toHaveLength(4);
 });
 
 test("a receiver verifies by the secret that it has, also where that was a text of its owner's", async () => {
   const data = { user_id: "usr_123" };
   await call(service, "POST", "/v1/events", { type: "order.shipped", consumer_id: "tenant_123", data });
-  const secrets = { des_webhook_123: STANDARD, des_own: `whsec_${Buffer.from(OWN_TEXT).toString("base64")}` };
+  const secrets = {
+    des_webhook_123: STANDARD,
+    des_own: `whsec_${Buffer.from(OWN_TEXT).toString("base64")}`,
+    des_rotated: "whsec_v7QbMzDv53OFP1JkldejMZ9U1yCD8ZfLvI9Y6N35LLw=",
+  };
   for (const [name, secret] of Object.entries(secrets)) {
     const [request] = await receiver.arrived(name);
     expect(new Webhook(secret).verify(request?.body.toString() ?? "", request?.headers ?? {})).toEqual(data);
@@ -148,9 +174,9 @@ test("a receiver verifies by the secret that it has, also where that was a text 
 });
 
 test("a second run changes nothing, and of what is no longer there it tells", async () => {
-  expect((await types("--apply")).stdout).toContain("endpoints    0     0        3     6");
+  expect((await types("--apply")).stdout).toContain("endpoints    0     0        4     7");
   const { stdout } = await types("--tenant", "tenant_456");
-  expect(stdout).toContain("endpoints    0     0       0     2");
+  expect(stdout).toContain("endpoints    0     0       0     3");
   const mark = { id: "outpost:tenant_123:des_gone", digest: "x" };
   await call(service, "POST", "/v1/endpoints", {
     url: receiver.url("gone"),
@@ -173,10 +199,22 @@ test("an Outpost that cannot list its tenants is asked for those that are named"
   canList = true;
 });
 
+test("an Outpost whose settings name no topics has no event types, and its destinations come along", async () => {
+  const named = topics;
+  topics = null;
+  const { exitCode, stdout, stderr } = await types("--records");
+  topics = named;
+  const records = stdout.trim().split("\n");
+  expect([exitCode, stderr, records.length, stdout.includes('"event_type"')]).toEqual([0, "", 13, false]);
+});
+
 test("an address is needed, and one that is not the API's is told", async () => {
   const env = { OUTPOST_API_KEY: KEY };
   const none = await person.types(["import", "outpost"], "", env);
   expect([none.exitCode, none.stderr]).toEqual([2, expect.stringContaining("--from must be the address")]);
   const service404 = await person.types(["import", "outpost", "--from", outpost.url], "", env);
   expect([service404.exitCode, service404.stderr]).toEqual([1, expect.stringContaining("answered 404")]);
+  const words = ["import", "outpost", "--from", `${outpost.url}/api/v1`];
+  const wrong = await person.types(words, "", { OUTPOST_API_KEY: "wrong" });
+  expect([wrong.exitCode, wrong.stderr]).toEqual([1, expect.stringContaining("answered 401: no reason")]);
 });

@@ -4,6 +4,7 @@ export interface Ask {
   method: string;
   path: string;
   query: URLSearchParams;
+  headers: Headers;
 }
 
 /** What a service answers: its JSON, or a whole answer. */
@@ -15,7 +16,8 @@ export class Recorded implements AsyncDisposable {
   trouble: (path: string) => Response | null = () => null;
   readonly #server: Bun.Server<undefined>;
 
-  constructor(token: string, refused: object, answers: Answers) {
+  /** `refused` is what another token is answered; null: nothing. */
+  constructor(token: string, refused: object | null, answers: Answers) {
     this.#server = Bun.serve({
       hostname: "127.0.0.1",
       port: 0,
@@ -25,8 +27,8 @@ export class Recorded implements AsyncDisposable {
         const trouble = this.trouble(path);
         if (trouble !== null) return trouble;
         if (request.headers.get("authorization") !== `Bearer ${token}`)
-          return Response.json(refused, { status: 401 });
-        const answer = answers({ method: request.method, path, query });
+          return new Response(refused && JSON.stringify(refused), { status: 401 });
+        const answer = answers({ method: request.method, path, query, headers: request.headers });
         return answer instanceof Response ? answer : Response.json(answer);
       },
     });
