@@ -1,4 +1,5 @@
 import { Argument, type Command, Option } from "commander";
+import type { QueueOptions } from "../client/bridge/messages.ts";
 import type { PostgresOptions } from "../client/bridge/sources/postgres.ts";
 import type { RabbitmqOptions } from "../client/bridge/sources/rabbitmq.ts";
 import type { ImportOptions } from "../client/import/import.ts";
@@ -183,6 +184,21 @@ function addBridge(program: Command, calls: Calls): void {
         (await import("../client/bridge/sources/rabbitmq.ts")).runBridgeRabbitmq(call),
       ),
     );
+  addSqs(parent, calls);
+}
+
+function addSqs(parent: Command, calls: Calls): void {
+  const sqs = calls
+    .command(parent, "sqs", "URL [--type TYPE | --envelope]")
+    .description(
+      "From a queue of Amazon SQS, with the credentials that the environment or the machine's role has.",
+    )
+    .argument("<url>");
+  withQueueOptions(sqs, "the message's attribute type").action(
+    calls.does<QueueOptions>(async (call) =>
+      (await import("../client/bridge/sources/sqs.ts")).runBridgeSqs(call),
+    ),
+  );
 }
 
 function withQueueOptions(command: Command, type: string): Command {

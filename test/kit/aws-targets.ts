@@ -21,7 +21,6 @@ import {
   ReceiveMessageCommand,
   SQSClient,
 } from "@aws-sdk/client-sqs";
-import { NodeHttpHandler } from "@smithy/node-http-handler";
 
 export interface Keys {
   accessKeyId: string;
@@ -56,8 +55,8 @@ export function targetsOf(url: string, credentials: Keys): Record<string, AwsTar
   const sqs = new SQSClient(client);
   const sns = new SNSClient(client);
   const events = new EventBridgeClient(client);
-  // Its SDK speaks HTTP/2 unless told otherwise; moto does not.
-  const kinesis = new KinesisClient({ ...client, requestHandler: new NodeHttpHandler() });
+  // Its SDK speaks HTTP/2 unless it is given what the others speak by; moto does not.
+  const kinesis = new KinesisClient({ ...client, requestHandler: sqs.config.requestHandler });
   const queueUrl = (name: string) => `${url}/${ACCOUNT}/${name}`;
   const queueArn = (name: string) => `arn:aws:sqs:${REGION}:${ACCOUNT}:${name}`;
 

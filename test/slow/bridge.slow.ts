@@ -1,4 +1,4 @@
-// time budget: 600 s
+// time budget: 900 s
 /**
  * `sealpost bridge` between real servers: what it reads from, and a real service. Bridges, sources and the
  * service are killed under load; each message arrives as exactly one event, and nothing is left over.
@@ -6,21 +6,26 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { startPostgresTrial } from "../client/bridge/postgres-trial.ts";
 import { QUEUE, RabbitmqTrial } from "../client/bridge/rabbitmq-trial.ts";
+import { SqsTrial } from "../client/bridge/sqs-trial.ts";
 import { eventsOf, startBridge, type Trial } from "../client/bridge/trial.ts";
 import { personAt, type Running } from "../client/listening.ts";
 import { Person } from "../client/kit.ts";
 import { hasPostgres } from "../kit/postgres.ts";
 import { hasRabbitmq } from "../kit/rabbitmq.ts";
+import { requireTool } from "../kit/tools.ts";
+import { PYTHON_HINT } from "../kit/python.ts";
 import { type Service, startService } from "../kit/service.ts";
 import { lookAgain } from "../kit/until.ts";
 
-const START_MS = 60_000;
+/** moto is installed before the first of these, once on a machine. */
+const START_MS = 240_000;
 const DRAIN_MS = 60_000;
 const TEST_MS = 120_000;
 /** About as long as it takes to publish what is written between two kills. */
 const LOAD_MS_MAX = 150;
 const KILLS = 6;
-const WRITTEN_BETWEEN = 350;
+
+const hasPython = requireTool("python3", PYTHON_HINT);
 
 interface TrialRow {
   name: string;
@@ -30,6 +35,7 @@ interface TrialRow {
 
 const TRIALS: readonly TrialRow[] = [
   { name: "PostgreSQL", isHere: hasPostgres, start: startPostgresTrial },
+  { name: "SQS", isHere: hasPython, start: () => SqsTrial.start() },
   { name: "RabbitMQ", isHere: hasRabbitmq, start: () => RabbitmqTrial.start() },
 ];
 
@@ -78,7 +84,7 @@ for (const { name, isHere, start } of TRIALS)
     async function killAgainAndAgain(count: number, kill: () => Promise<void>): Promise<string[]> {
       const written: string[] = [];
       for (let nth = 0; nth < count; nth++) {
-        written.push(...(await trial.write(WRITTEN_BETWEEN)));
+        written.push(...(await trial.write(trial.load)));
         await Bun.sleep(Math.random() * LOAD_MS_MAX);
         await kill();
       }
@@ -130,10 +136,10 @@ for (const { name, isHere, start } of TRIALS)
       async () => {
         const one = await begin();
         const other = await begin();
-        const written = await trial.write(1000);
+        const written = await trial.write(3 * trial.load);
         await Bun.sleep(Math.random() * LOAD_MS_MAX);
         expect(await one.end("SIGTERM")).toBe(0);
-        written.push(...(await trial.write(1000)));
+        written.push(...(await trial.write(3 * trial.load)));
         const third = await begin();
         await finish([other, third], written);
       },
@@ -156,6 +162,66 @@ for (const { name, isHere, start } of TRIALS)
       TEST_MS,
     );
   });
+
+describe.skipIf(!hasPython)("messages of SQS", () => {
+  let trial: SqsTrial;
+  let service: Service;
+  let person: Person;
+
+  beforeAll(async () => {
+    [trial, service] = await Promise.all([SqsTrial.start(), startService()]);
+    person = new Person({ ...personAt(service).env, ...trial.env });
+  }, START_MS);
+  afterAll(async () => {
+    person?.[Symbol.dispose]();
+    await Promise.all([service?.close(), trial?.[Symbol.asyncDispose]()]);
+  });
+
+  test(
+    "become events by their attribute, and what is refused stays there",
+    async () => {
+      const ids = await trial.send([
+        { type: "order.paid", body: '{"n": 1}' },
+        { type: "not a type", body: "{}" },
+        { body: "{}" },
+        { type: "a.b", body: "no JSON" },
+        { type: "order.closed", body: '{"n": 2}' },
+      ]);
+      const bridge = await startBridge(person, trial.words);
+      await lookAgain(
+        async () => (await trial.left()) === 3 && bridge.stderr.split("refused, and left").length > 3,
+        () => undefined,
+        DRAIN_MS,
+      );
+      expect(await bridge.end("SIGTERM")).toBe(0);
+      expect(bridge.stderr).toContain("It names no type, and neither does --type.");
+      expect(bridge.stderr).toContain("Its body is no JSON object in UTF-8.");
+      const events = await eventsOf(service);
+      const typeOf = new Map(events.map(({ type, external_id: id }) => [id ?? "", type]));
+      expect([events.length, typeOf.get(ids[0] ?? ""), typeOf.get(ids[4] ?? "")]).toEqual([
+        2,
+        "order.paid",
+        "order.closed",
+      ]);
+    },
+    TEST_MS,
+  );
+
+  test.each([
+    ["a queue that is not there", {}, "/1/nothing", "SQS: "],
+    ["a key that is missing", { AWS_ACCESS_KEY_ID: "", AWS_EC2_METADATA_DISABLED: "true" }, "", "SQS: "],
+    ["a region that is missing", { AWS_REGION: "" }, "", "SQS: Region "],
+  ])(
+    "%s ends the bridge",
+    async (_, env, path, told) => {
+      const [, url = ""] = trial.words;
+      const words = ["bridge", "sqs", path === "" ? url : new URL(path, url).href];
+      const { exitCode, stderr } = await person.types(words, "", env);
+      expect([exitCode, stderr]).toEqual([1, expect.stringContaining(told)]);
+    },
+    TEST_MS,
+  );
+});
 
 describe.skipIf(!hasRabbitmq)("messages of RabbitMQ", () => {
   let trial: RabbitmqTrial;

@@ -38,7 +38,11 @@ const FIRST: readonly Page[] = [
   ["behaviour", behaviour, "The words; retries, errors, idempotency, and when an answer comes"],
   ["command-line", commandLine, "Deliveries to a laptop, events by hand, tables of what is stored, keys"],
   ["sdk", sdk, "The API's calls as methods in TypeScript and Python, and verifiers"],
-  ["bridge", bridge, "Events out of an outbox in PostgreSQL or a queue of RabbitMQ, each of them once"],
+  [
+    "bridge",
+    bridge,
+    "Events out of an outbox in PostgreSQL, or a queue of RabbitMQ or SQS, each of them once",
+  ],
   ["migrating", migrating, "Coming from Svix, Convoy, Outpost or a file, without touching a receiver"],
 ];
 

@@ -15,6 +15,7 @@ export async function startPostgresTrial(): Promise<Trial & { postgres: Postgres
   };
   return {
     postgres,
+    load: 350,
     words: ["postgres", "--interval", "0.1"],
     env: { DATABASE_URL: postgres.url },
     /** Many transactions at once, so that identities are committed in another order. */

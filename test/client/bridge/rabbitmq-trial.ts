@@ -10,6 +10,7 @@ export interface Sent extends Options.Publish {
 }
 
 export class RabbitmqTrial implements Trial {
+  readonly load = 350;
   readonly words = ["rabbitmq", QUEUE];
   readonly env: Record<string, string>;
   readonly rabbitmq: Rabbitmq;

@@ -9,6 +9,8 @@ export interface Trial extends AsyncDisposable {
   /** Of the command, behind `bridge`. */
   words: readonly string[];
   env: Record<string, string>;
+  /** How many are enough work to be killed in the midst of it. */
+  load: number;
   /** Writes so many messages; their external ids. */
   write(count: number): Promise<string[]>;
   /** How many are there that are not published yet; those that a bridge has taken need not count. */
