@@ -12,8 +12,8 @@ export interface Identity {
   keptSeconds: number;
   /**
    * What proved the request and makes one event only; null where it may make several. `cut`: which part of a
-   * body the event is; the same proof then makes other events only of the body cut in the same way. `content`:
-   * the hash of the body, by which it is that event again whatever else has changed.
+   * body the event is; the same proof then makes other events only of the body cut in the same way.
+   * `content`: the hash of the body, by which it is that event again whatever else has changed.
    */
   proof: { id: string; cut?: string; content?: string; keptSeconds: number } | null;
 }
@@ -96,9 +96,9 @@ export class KnownEvents {
 
   /**
    * A proof that has made an event makes no other, unless the body is cut as it was then. The same event in
-   * another cut is refused too: it would let that cut's others in. Where the event is known for a shorter time
-   * than its proof, what is equal to it may happen again. The same body without what it was known by is what
-   * it has made.
+   * another cut is refused too: it would let that cut's others in. Where the event is known for a shorter
+   * time than its proof, what is equal to it may happen again. The same body without what it was known by is
+   * what it has made.
    */
   #findByProof({ sourceId }: Named, known: Event | null): Event | null {
     if (!this.identity?.proof || sourceId === null) return known;
