@@ -45,8 +45,8 @@ export class Endpoints {
   readonly #listeners: ChangeListener[] = [];
   #changes = 0;
   #moves = 0;
-  /** Endpoints whose change is written and not announced yet: their rows are ahead of memory. */
-  readonly #changing = new Set<number>();
+  /** The latest change of an endpoint that is written and not announced yet: its row is ahead of memory. */
+  readonly #changing = new Map<number, Endpoint>();
   readonly #statements;
 
   constructor(
@@ -170,7 +170,7 @@ export class Endpoints {
     const made: Endpoint = { ...old, updatedAt: this.store.now(), ...change(old), id };
     if (made.consumerId !== old.consumerId) this.#moves++;
     this.db.update(table).set(this.#seal(made)).where(eq(table.id, id)).run();
-    this.#changing.add(id);
+    this.#changing.set(id, made);
     return made;
   }
 
@@ -184,8 +184,9 @@ export class Endpoints {
     if (!old) return null;
     const updatedAt = this.store.now();
     this.#statements.delete.run(updatedAt, id);
-    this.#changing.add(id);
-    return { ...old, status: "deleted", updatedAt };
+    const deleted: Endpoint = { ...old, status: "deleted", updatedAt };
+    this.#changing.set(id, deleted);
+    return deleted;
   }
 
   /** The same, and of its row stays only whose it was. */
@@ -208,8 +209,9 @@ export class Endpoints {
     const old = this.current(id) ?? this.#pending(id);
     if (!old) return null;
     this.#statements.letGo.run(openedAt, id);
-    this.#changing.add(id);
-    return { ...old, openedAt };
+    const made = { ...old, openedAt };
+    this.#changing.set(id, made);
+    return made;
   }
 
   /**
@@ -218,7 +220,8 @@ export class Endpoints {
    */
   announce(changed: Endpoint): void {
     const before = this.#all.get(changed.id);
-    this.#changing.delete(changed.id);
+    // A later one may be on its way still: an erasure announces what it closed in a later turn.
+    if (this.#changing.get(changed.id) === changed) this.#changing.delete(changed.id);
     this.#index(changed);
     this.#changes++;
     if (before && before.consumerId !== changed.consumerId) this.#moves++;

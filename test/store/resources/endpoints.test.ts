@@ -35,3 +35,19 @@ test("a change of the order writes no row of what is parked, which is read in th
   }
   expect((written()?.count ?? 0) - before).toBe(3);
 });
+
+test("what is announced of an endpoint before a later change of the same transaction leaves that in force", async () => {
+  await using it = await openTestData();
+  const { endpoints, store } = it.data;
+  const { id } = await it.endpoint();
+  const [disabled, deleted] = await store.write(() => [
+    endpoints.update(id, () => ({ status: "disabled", disabledReason: "failing" })),
+    endpoints.delete(id),
+  ]);
+  const statusOf = () => store.write(() => endpoints.current(id)?.status);
+  expect(await statusOf()).toBeUndefined();
+  if (disabled) endpoints.announce(disabled);
+  expect(await statusOf()).toBeUndefined();
+  if (deleted) endpoints.announce(deleted);
+  expect(await statusOf()).toBeUndefined();
+});
