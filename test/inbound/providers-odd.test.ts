@@ -1,8 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import twilio from "twilio";
-import type { KeyReader } from "../../src/inbound/provider.ts";
-import { certifiedKey } from "../../src/inbound/schemes/certificate.ts";
 import { CASES } from "./cases.ts";
 import { control } from "./cases/certified.ts";
 import {
@@ -12,7 +10,6 @@ import {
   NOW_MS,
   requestOf,
   SOURCE_URL,
-  textOf,
   withBody,
   withHeader,
   withUrl,
@@ -226,84 +223,6 @@ describe("RevenueCat", () => {
     expect(await outcome("revenuecat", withHeader(request, "authorization", "typed"), material)).toBe(
       "event",
     );
-  });
-});
-
-describe("keys that are fetched", () => {
-  const DOWN = keysOf(null);
-  const UNKNOWN: KeyReader = { read: () => Promise.resolve({ kind: "unknown" }) };
-
-  test.each(["aws_sns", "paypal", "plaid", "google_pubsub", "fal", "fireblocks"])(
-    "%s is unavailable while its keys cannot be had",
-    async (key) => {
-      expect(await outcome(key, await genuine(key), materialFor(key), DOWN)).toBe("unavailable");
-      expect(["unavailable", "bad_signature"]).toContain(
-        await outcome(key, await genuine(key), materialFor(key), keysOf("<html>")),
-      );
-    },
-  );
-
-  test.each(["google_pubsub", "fireblocks"])(
-    "%s looks once for a newer set when the key id is not there",
-    async (key) => {
-      const [right = ""] = Object.values(CASES[key]?.keyDocuments ?? {});
-      const asked: boolean[] = [];
-      const rotating: KeyReader = {
-        read(document, isRenewal = false) {
-          asked.push(isRenewal);
-          return keysOf(isRenewal ? right : '{"keys":[]}').read(document);
-        },
-      };
-      expect(await outcome(key, await genuine(key), materialFor(key), rotating)).toBe("event");
-      expect(asked).toEqual([false, true]);
-      expect(await outcome(key, await genuine(key), materialFor(key), keysOf('{"keys":[]}'))).toBe(
-        "wrong_key_id",
-      );
-    },
-  );
-
-  test("a Plaid key that has expired, or that Plaid does not know, is a wrong key id", async () => {
-    const [text = "{}"] = Object.values(CASES["plaid"]?.keyDocuments ?? {});
-    const expired = text.replace('"expired_at":null', `"expired_at":${NOW_MS / 1000}`);
-    for (const document of [expired, '{"error_code":"INVALID_FIELD"}']) {
-      const keys = keysOf(document);
-      expect(await outcome("plaid", await genuine("plaid"), materialFor("plaid"), keys)).toBe("wrong_key_id");
-    }
-  });
-
-  test.each(["aws_sns", "paypal", "plaid"])(
-    "%s: a document that the request names and the provider does not know is a wrong key id",
-    async (key) => {
-      expect(await outcome(key, await genuine(key), materialFor(key), UNKNOWN)).toBe("wrong_key_id");
-      const asked: (boolean | undefined)[] = [];
-      const noting: KeyReader = {
-        read(document) {
-          asked.push(document.isNamedBySender);
-          return UNKNOWN.read(document);
-        },
-      };
-      await outcome(key, await genuine(key), materialFor(key), noting);
-      expect(new Set(asked)).toEqual(new Set([true]));
-    },
-  );
-
-  test("a certificate that is made out to somebody else, or is not valid now, has no key for us", () => {
-    const [pem = ""] = Object.values(CASES["aws_sns"]?.keyDocuments ?? {});
-    const centuryMs = 100 * 365 * 86_400_000;
-    expect(certifiedKey(pem, /^sns\.amazonaws\.com$/, NOW_MS)).not.toBeNull();
-    expect(certifiedKey(pem, /^sns\.example\.com$/, NOW_MS)).toBeNull();
-    expect(certifiedKey(pem, /^sns\.amazonaws\.com$/, NOW_MS + centuryMs)).toBeNull();
-    expect(certifiedKey(pem, /^sns\.amazonaws\.com$/, NOW_MS - centuryMs)).toBeNull();
-    expect(certifiedKey("no certificate", /./, NOW_MS)).toBeNull();
-  });
-
-  test("an altered body under a genuine token is told apart", async () => {
-    for (const key of ["livekit", "qstash", "vonage", "netlify"]) {
-      const request = await genuine(key);
-      expect(await outcome(key, withBody(request, `${textOf(request)} `), materialFor(key))).toBe(
-        "body_altered",
-      );
-    }
   });
 });
 

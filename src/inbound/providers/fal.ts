@@ -46,9 +46,13 @@ function contentOf({ request }: Arrival): Buffer {
   return Buffer.from([...parts, hash("sha256", [request.body], "hex")].join("\n"));
 }
 
+/** 64 bytes. */
+const SIGNATURE_HEX = /^[0-9a-f]{128}$/i;
+
 function faultOf(arrival: Arrival): RefusalReason | null {
   const { request, material } = arrival;
   if (HEADERS.some((name) => headerOf(request, name) === "")) return "missing_header";
+  if (!SIGNATURE_HEX.test(headerOf(request, SIGNATURE))) return "malformed";
   const wanted = material.config["user_id"];
   if (typeof wanted === "string" && headerOf(request, USER_ID) !== wanted) return "unknown_key";
   return faultOfTime(headerOf(request, TIMESTAMP), "s", WINDOW, arrival);

@@ -5,7 +5,7 @@ import { checkedDocs, documentation } from "../define.ts";
 import { bodyHash, field, firstOf, readValue } from "../facts.ts";
 import type { RefusalReason } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
-import { isCanonical, keySetOf, parseJson } from "../schemes/jwt.ts";
+import { headOf, isCanonical, keySetOf, parseJson } from "../schemes/jwt.ts";
 import { isSignedWith } from "../schemes/public-key.ts";
 import {
   type Arrival,
@@ -46,10 +46,8 @@ async function verifyWith(token: string, isRenewal: boolean, { material, keys }:
   if (!keySet) return withoutKeys("unavailable", "Fireblocks");
   const [head = "", payload = "", signature = ""] = token.split(".");
   try {
-    const header = decodeProtectedHeader({ protected: head });
-    if (header.alg !== "RS512" || header.crit !== undefined) return refused("malformed");
     // Not by WebCrypto: a hundred bodies in its thread pool keep the fsync of a commit for a second.
-    const key = KeyObject.from(await keySet(header));
+    const key = KeyObject.from(await keySet(decodeProtectedHeader({ protected: head })));
     const isGenuine = isSignedWith(
       key,
       "sha512",
@@ -76,10 +74,12 @@ async function verify(arrival: Arrival): Promise<Verdict> {
   const detached = headerOf(arrival.request, SIGNATURE);
   const [head = "", middle, signature = ""] = detached.split(".", 3);
   if (detached === "") return refused("missing_header");
-  if (middle !== "" || !isCanonical(detached)) return refused("malformed");
+  if (middle !== "" || !isCanonical(detached) || !headOf(detached, "RS512")) return refused("malformed");
+  const workspace = judgeWorkspace(arrival);
+  if (workspace.kind === "refused") return workspace;
   const token = `${head}.${Buffer.from(arrival.request.body).toString("base64url")}.${signature}`;
   const verdict = await orRenewed((isRenewal) => verifyWith(token, isRenewal, arrival));
-  return verdict.kind === "verified" ? judgeWorkspace(arrival) : verdict;
+  return verdict.kind === "verified" ? workspace : verdict;
 }
 
 const scheme = keylessScheme({

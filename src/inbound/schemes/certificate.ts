@@ -23,13 +23,13 @@ export async function verifyCertified(
   arrival: Arrival,
 ): Promise<Verdict> {
   const { url, commonName, algorithm, content } = proof;
+  const signature = Buffer.from(proof.signature, "base64");
+  const isCanonical = signature.length > 0 && signature.toString("base64") === proof.signature;
+  if (!isCanonical) return refused("malformed");
   const answer = await arrival.keys.read({ url, isNamedBySender: true });
   if (answer.kind !== "document") return withoutKeys(answer.kind, whose);
   const key = certifiedKey(answer.text, commonName, arrival.nowMs);
-  const signature = Buffer.from(proof.signature, "base64");
-  const isCanonical = signature.toString("base64") === proof.signature;
-  const isGenuine =
-    key !== null && isCanonical && isSignedWith(key, algorithm, Buffer.from(content), signature);
+  const isGenuine = key !== null && isSignedWith(key, algorithm, Buffer.from(content), signature);
   return isGenuine ? VERIFIED : refused("bad_signature");
 }
 

@@ -1,5 +1,7 @@
 import {
   createLocalJWKSet,
+  decodeJwt,
+  decodeProtectedHeader,
   errors,
   type JSONWebKeySet,
   type JWTPayload,
@@ -48,11 +50,39 @@ function tokenOf({ request }: Arrival, header: string): string {
 
 const PARTS = 3;
 
-/** True for three parts to whose bytes no other text decodes: no changed character passes unseen. */
+/**
+ * True for three parts to whose bytes no other text decodes, so that no changed character passes unseen, and
+ * of which neither the head nor the signature is empty.
+ */
 export function isCanonical(token: string): boolean {
   const parts = token.split(".", PARTS + 1);
   const isExact = (part: string) => Buffer.from(part, "base64url").toString("base64url") === part;
-  return parts.length === PARTS && parts.every(isExact);
+  return parts.length === PARTS && parts[0] !== "" && parts[2] !== "" && parts.every(isExact);
+}
+
+/** The head of a token whose algorithm is this; null where it is another. */
+export function headOf(token: string, algorithm: string): ReturnType<typeof decodeProtectedHeader> | null {
+  try {
+    const head = decodeProtectedHeader(token);
+    return head.alg === algorithm && head.crit === undefined ? head : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * What is wrong with a token whatever its key is: nobody asks for keys by one that no key can save. null
+ * where the key decides.
+ */
+function faultWithoutKey(rule: JwtRule, token: string, arrival: Arrival): RefusalReason | null {
+  if (headOf(token, rule.algorithm) === null) return "malformed";
+  try {
+    const claims = decodeJwt(token);
+    const isWhole = rule.required.every((name) => claims[name] !== undefined);
+    return isWhole ? rule.check(claims, arrival) : "unknown_key";
+  } catch {
+    return "malformed";
+  }
 }
 
 function reasonOf(error: unknown): RefusalReason {
@@ -156,6 +186,8 @@ export function publishedJwtScheme(rule: JwtRule, published: PublishedKeys): Sch
     const token = tokenOf(arrival, rule.header);
     if (token === "") return refused("missing_header");
     if (!isCanonical(token)) return refused("malformed");
+    const fault = faultWithoutKey(rule, token, arrival);
+    if (fault !== null) return refused(fault);
     const document = published.documentFor(token, arrival);
     if (typeof document === "string") return refused(document);
     const verifyWith = async (isRenewal: boolean): Promise<Verdict> => {

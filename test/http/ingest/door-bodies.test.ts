@@ -64,10 +64,10 @@ const WAYS: Record<string, () => Way> = {
       open: async () => {
         const made = await makeSource({
           provider: "google_pubsub",
-          credentials: CASES["google_pubsub"]?.credentials,
-          config: CASES["google_pubsub"]?.config,
+          credentials: { audience: "a", service_account_email: "b@c" },
         });
-        const parts = [{ alg: "RS256", kid: "a", typ: "JWT" }, {}].map((part) =>
+        const claims = { aud: "a", email: "b@c", email_verified: true, exp: 1 };
+        const parts = [{ alg: "RS256", kid: "a", typ: "JWT" }, claims].map((part) =>
           Buffer.from(JSON.stringify(part)).toString("base64url"),
         );
         const token = `${parts.join(".")}.c2ln`;

@@ -5,6 +5,7 @@ import { openKeys, visit } from "../../../src/http/sources/provider-network.ts";
 import { turnParts } from "../../../src/platform/turns.ts";
 import { createGuard } from "../../../src/transport/guard.ts";
 import { createTransport } from "../../../src/transport/transport.ts";
+import { hash } from "../../../src/inbound/digest.ts";
 import type { KeyReader } from "../../../src/inbound/provider.ts";
 import { findProvider } from "../../../src/inbound/providers.ts";
 import { jsonRequest, materialOf } from "../../inbound/kit.ts";
@@ -112,8 +113,14 @@ test("a forged key id of Plaid costs one call to Plaid and is refused, an outage
   };
   const credentials = { client_id: "c", secret: "s", environment: "production" };
   const send = (keyId: string) => {
-    const head = Buffer.from(JSON.stringify({ alg: "ES256", kid: keyId })).toString("base64url");
-    const token = `${head}.${Buffer.from("{}").toString("base64url")}.AAAA`;
+    const claims = {
+      iat: Math.floor(Date.now() / 1000),
+      request_body_sha256: hash("sha256", ["{}"], "hex"),
+    };
+    const written = [{ alg: "ES256", kid: keyId }, claims].map((part) =>
+      Buffer.from(JSON.stringify(part)).toString("base64url"),
+    );
+    const token = `${written.join(".")}.AAAA`;
     const request = jsonRequest("{}", { "plaid-verification": token });
     return plaid?.receive(request, materialOf([], { credentials }), Date.now(), keys);
   };
