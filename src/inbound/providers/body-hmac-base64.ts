@@ -113,7 +113,8 @@ export const BODY_HMAC_BASE64: readonly ProviderRow[] = [
   {
     key: "shopify",
     name: "Shopify",
-    scheme: bodyHmac(["x-shopify-hmac-sha256", "shopify-hmac-sha256"]),
+    // The query of the address to which whoever installs an app is sent, which his browser shows.
+    scheme: bodyHmac(["x-shopify-hmac-sha256", "shopify-hmac-sha256"], "", { signsOtherTexts: true }),
     secretFrom: "customer",
     secretLabel: "Client secret",
     typeExample: "orders.create",
@@ -125,6 +126,7 @@ export const BODY_HMAC_BASE64: readonly ProviderRow[] = [
       "Dev Dashboard: Apps, the app, Settings, Secret; webhooks made in the Shopify admin are signed with another, the store's.",
       "https://shopify.dev/docs/apps/build/authentication-authorization/client-secrets",
       "A webhook made by hand in a store is signed with another secret than the app's.",
+      "Choose JSON as the format: XML is refused as malformed.",
       "After a rotation the old client secret may sign for an hour: keep it as the previous one.",
     ),
   },

@@ -21,6 +21,9 @@ function compare(arrival: Arrival): Comparison | RefusalReason {
   const fault = faultOfTime(timestamp, "s", WINDOW, arrival);
   if (fault !== null) return fault;
   return {
+    // A browser that uploads has a signature of its parameters by this key: `folder=x&timestamp=1315060510`
+    // reads as a form, and the time of a header.
+    needsJson: true,
     given: [signature.toLowerCase()],
     expected: (secret) =>
       (["sha1", "sha256"] as const).map((algorithm) =>

@@ -38,7 +38,13 @@ function unpackedBytes(packed: Uint8Array): number | null {
 export const STREAM: ProviderRow = {
   key: "stream",
   name: "Stream (getstream.io)",
-  scheme: hmacScheme({ header: "x-signature", algorithm: "sha256", encoding: "hex" }),
+  scheme: hmacScheme({
+    header: "x-signature",
+    algorithm: "sha256",
+    encoding: "hex",
+    // The tokens of its users.
+    signsOtherTexts: true,
+  }),
   secretFrom: "customer",
   secretLabel: "API secret",
   unpack,

@@ -51,6 +51,11 @@ export interface SignedRule {
    * JSON itself, so that there is one way only.
    */
   readonly takesAnyBody?: true;
+  /**
+   * The provider signs other texts with this key, which others than its receivers see. None is a JSON
+   * object or array, so that nothing else is taken.
+   */
+  readonly signsOtherTexts?: true;
 }
 
 /** A template that was stored may hold the body twice. */
@@ -128,7 +133,7 @@ function verifySigned(rule: SignedRule, template: Template, proof: Proof, arriva
   const isIdSigned = rule.idHeader !== undefined && names(template, "id");
   if (isIdSigned && !isIdBounded(template, carried.id)) return refused("malformed");
   const signedHeaders = isIdSigned ? new Map([[rule.idHeader, carried.id]]) : undefined;
-  if (!isJoined(template)) return { kind: "verified", signedHeaders };
+  if (!isJoined(template)) return { kind: "verified", signedHeaders, needsJson: rule.signsOtherTexts };
   if (!rule.takesAnyBody) return { kind: "verified", signedHeaders, needsJson: true };
   return { kind: "verified", signedHeaders, reading: readingOf(unkeyed) };
 }
