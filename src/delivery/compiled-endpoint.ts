@@ -41,7 +41,9 @@ export const compiledOf = once((endpoint: Endpoint): Compiled => {
     publicId: null,
     owner: `${endpoint.projectId} ${endpoint.consumerId ?? ""}`,
     head: null,
-    headers: endpoint.headers.filter(([name]) => kind === undefined || !isProtocolHeader(kind, name)),
+    headers: endpoint.headers.filter(
+      ([name]) => kind === undefined || !isProtocolHeader(kind, endpoint.config, name),
+    ),
     config: { ...endpoint.config, ...endpoint.credentials },
     current,
     both: previous ? [...current, readKey(previous.secret, previous.privateKey)] : current,

@@ -146,6 +146,8 @@ export interface KindRow {
   protocolHeaders?: readonly string[];
   /** Of those, the ones that only say how what was sent is kept: an endpoint may set them. */
   settableHeaders?: readonly string[];
+  /** What the kind sends for this config alone, in lower case: an endpoint may not set these either. */
+  configHeaders?(config: DestinationConfig): readonly string[];
   /**
    * True where the event's type decides where behind the destination its message goes. Whoever did not store
    * the credentials does not choose that type.
@@ -153,14 +155,12 @@ export interface KindRow {
   routesByType?: (config: DestinationConfig) => boolean;
 }
 
-/** True for a custom header that an endpoint of this kind may not have. */
-export function isProtocolHeader(
-  { protocolHeaders = [], settableHeaders = [] }: KindRow,
-  name: string,
-): boolean {
+/** True for a custom header that an endpoint of this kind may not have, as it is configured. */
+export function isProtocolHeader(kind: KindRow, config: DestinationConfig, name: string): boolean {
+  const { protocolHeaders = [], settableHeaders = [] } = kind;
   const lower = name.toLowerCase();
   if (settableHeaders.includes(lower)) return false;
-  return protocolHeaders.some((own) =>
+  return [...protocolHeaders, ...(kind.configHeaders?.(config) ?? [])].some((own) =>
     own.endsWith("*") ? lower.startsWith(own.slice(0, -1)) : lower === own,
   );
 }

@@ -45,11 +45,14 @@ export function headersWith(own: Headers, message: Message): Headers {
 }
 
 /** The three headers of Standard Webhooks. */
+export const WEBHOOK_HEADERS = ["webhook-id", "webhook-timestamp", "webhook-signature"] as const;
+
 export function webhookHeadersOf(message: Message): [name: string, value: string][] {
+  const [id, timestamp, signature] = WEBHOOK_HEADERS;
   return [
-    ["webhook-id", message.id],
-    ["webhook-timestamp", String(message.timestampSeconds)],
-    ["webhook-signature", message.signature],
+    [id, message.id],
+    [timestamp, String(message.timestampSeconds)],
+    [signature, message.signature],
   ];
 }
 

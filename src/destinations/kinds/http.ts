@@ -2,7 +2,7 @@ import { rejected } from "../answers.ts";
 import { HOPS_HEADER } from "../../core/hops.ts";
 import { TRACEPARENT_HEADER } from "../../core/trace-context.ts";
 import { type DestinationKind, isSuccess } from "../destination.ts";
-import { headersWith, perConfig, textOf, webhookHeadersOf } from "../requests.ts";
+import { headersWith, perConfig, textOf, WEBHOOK_HEADERS, webhookHeadersOf } from "../requests.ts";
 import { urlParts } from "../../transport/url-parts.ts";
 
 const CONTENT_TYPE = ["content-type", "application/json"] as const;
@@ -11,6 +11,9 @@ const FIRST_HOP = [HOPS_HEADER, "1"] as const;
 const urlOf = perConfig(({ url }) => urlParts(new URL(String(url))));
 
 const PREFIX = "webhook";
+
+/** A header of Standard Webhooks by the second prefix. */
+const byPrefix = (prefix: string, name: string) => prefix + name.slice(PREFIX.length);
 
 /** A URL of the customer's: Standard Webhooks over HTTP. */
 export const http: DestinationKind = {
@@ -22,6 +25,7 @@ export const http: DestinationKind = {
     deliveredWhen: "The status is 2xx. Redirects are not followed.",
     testedAgainst:
       "receivers of the tests' own, well-behaved and hostile, and the published `standardwebhooks` package",
+    notes: "Headers by the names of a second prefix are Sealpost's: an endpoint cannot set them itself.",
   },
   fields: [
     {
@@ -44,6 +48,10 @@ export const http: DestinationKind = {
     },
   ],
   maxBytes: null,
+  configHeaders(config) {
+    const second = textOf(config, "header_prefix");
+    return second === null ? [] : WEBHOOK_HEADERS.map((name) => byPrefix(second, name));
+  },
   request(config, message) {
     const signed = webhookHeadersOf(message);
     const own: (readonly [string, string])[] = [
@@ -52,8 +60,7 @@ export const http: DestinationKind = {
       message.hops === 0 ? FIRST_HOP : [HOPS_HEADER, String(message.hops + 1)],
     ];
     const second = textOf(config, "header_prefix");
-    if (second !== null)
-      for (const [name, value] of signed) own.push([second + name.slice(PREFIX.length), value]);
+    if (second !== null) for (const [name, value] of signed) own.push([byPrefix(second, name), value]);
     if (message.traceparent !== null) own.push([TRACEPARENT_HEADER, message.traceparent]);
     return { method: "POST", url: urlOf(config), headers: headersWith(own, message), body: message.body };
   },

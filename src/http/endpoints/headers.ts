@@ -48,13 +48,17 @@ export function readHeaders(
   });
 }
 
-/** Notes what the protocol of the endpoint's kind gives a meaning to. */
-export function refuseProtocolHeaders(headers: Headers, kindName: string, faults: Fault[]): void {
-  const kind = findKind(kindName);
+/** Notes what the protocol of the endpoint's kind, as it is configured, gives a meaning to. */
+export function refuseProtocolHeaders(
+  headers: Headers,
+  { kind: name, config }: Pick<Endpoint, "kind" | "config">,
+  faults: Fault[],
+): void {
+  const kind = findKind(name);
   if (kind === undefined) return;
-  const detail = `The kind ${kindName} gives this header a meaning: an endpoint cannot set it.`;
-  for (const [name] of headers)
-    if (isProtocolHeader(kind, name)) faults.push({ pointer: pointerOf(name), detail });
+  const detail = `The kind ${name} gives this header a meaning: an endpoint cannot set it.`;
+  for (const [header] of headers)
+    if (isProtocolHeader(kind, config, header)) faults.push({ pointer: pointerOf(header), detail });
 }
 
 function faultOf(name: string, value: string | undefined): string | null {

@@ -100,8 +100,9 @@ function changeOf(
   const destination = readDestination(body, { kind, config, credentials }, faults);
   const headers =
     body.headers === undefined ? before.headers : readHeaders(body.headers ?? {}, before.headers, faults);
-  if (body.headers !== undefined || destination.kind !== kind)
-    refuseProtocolHeaders(headers, destination.kind, faults);
+  // It is the same object where the body says nothing of the destination.
+  if (body.headers !== undefined || destination.config !== config)
+    refuseProtocolHeaders(headers, destination, faults);
   faults.push(...routing.faults);
   return {
     ...destination,

@@ -93,7 +93,7 @@ describe("changing", () => {
     const { url, type } = bench.fresh();
     const moved = bench.fresh();
     const config = { url, header_prefix: "svix" };
-    const { id, secret } = await bench.create({ config, event_types: [type], headers: { "svix-id": "own" } });
+    const { id, secret } = await bench.create({ config, event_types: [type] });
     const { json } = await bench.app.live.patch(`/v1/endpoints/${id}`, { url: moved.url });
     expect(json).toMatchObject({ url: moved.url, config: { url: moved.url, header_prefix: "svix" } });
     await bench.publish(type);
@@ -106,6 +106,20 @@ describe("changing", () => {
     expect(gone.json["config"]).toEqual({ url });
     const doubled = { config: { url, header_prefix: "webhook" } };
     expectFault(await bench.app.live.patch(`/v1/endpoints/${id}`, doubled), "/config/header_prefix");
+  });
+
+  test("a header of its own is none that the second prefix names, whichever of the two came first", async () => {
+    const { url } = bench.fresh();
+    const config = { url, header_prefix: "svix" };
+    for (const name of ["svix-id", "Svix-Timestamp", "svix-signature"]) {
+      const headers = { [name]: "own", "svix-tenant": "7" };
+      expectFault(await bench.app.live.post("/v1/endpoints", { config, headers }), `/headers/${name}`);
+      const { id } = await bench.create({ url, headers });
+      expectFault(await bench.app.live.patch(`/v1/endpoints/${id}`, { config }), `/headers/${name}`);
+      const both = { config, headers: { "svix-tenant": "7" } };
+      expect((await bench.app.live.patch(`/v1/endpoints/${id}`, both)).status).toBe(200);
+      expectFault(await bench.app.live.patch(`/v1/endpoints/${id}`, { headers }), `/headers/${name}`);
+    }
   });
 
   test("adding v1a makes a key, answers its public half, and signs with it; taking it away ends that", async () => {
