@@ -69,9 +69,9 @@ function readKey(secret: string, privateKey: string | null): SigningKey {
 
 export function headOf(endpoint: Endpoint, request: OutgoingRequest): string {
   const compiled = compiledOf(endpoint);
-  if (compiled.head === null || !hasSameHead(compiled.head.of, request)) {
+  if (compiled.head === null || !hasSameHead(compiled.head.of, request, compiled.headers)) {
     const { method, url, headers } = request;
-    compiled.head = { of: { method, url, headers }, text: requestHeadOf(request) };
+    compiled.head = { of: { method, url, headers }, text: requestHeadOf(request, compiled.headers) };
   }
   return compiled.head.text;
 }

@@ -18,12 +18,13 @@ const VARYING = new Set([
 ]);
 
 type Headed = Pick<OutgoingRequest, "method" | "url" | "headers">;
+type Headers = OutgoingRequest["headers"];
 
 /**
- * True where both requests have the same head: everything but what stands on an attempt's own row
- * is compared.
+ * True where both requests, of an endpoint with the same `custom` headers, have the same head: everything but
+ * what stands on an attempt's own row is compared.
  */
-export function hasSameHead(one: Headed, other: Headed): boolean {
+export function hasSameHead(one: Headed, other: Headed, custom: Headers): boolean {
   if (one.url !== other.url || one.method !== other.method) return false;
   if (one.headers.length !== other.headers.length) return false;
   for (let at = 0; at < one.headers.length; at++) {
@@ -31,8 +32,8 @@ export function hasSameHead(one: Headed, other: Headed): boolean {
     const [otherName, otherValue] = other.headers[at] ?? [];
     if (name !== otherName) return false;
     if (value === otherValue) continue;
-    const rowName = rowNameOf(one, name, value);
-    if (rowName === null || rowName !== rowNameOf(other, name, otherValue)) return false;
+    const rowName = rowNameOf(one, custom, name, value);
+    if (rowName === null || rowName !== rowNameOf(other, custom, name, otherValue)) return false;
   }
   return true;
 }
@@ -41,18 +42,21 @@ export function hasSameHead(one: Headed, other: Headed): boolean {
  * By which name the attempt's own row has the value; null where it has not. A header of a second prefix
  * repeats one of the three.
  */
-function rowNameOf({ headers }: Headed, name = "", value = ""): string | null {
-  // One in quotes is not the value as the row has it.
-  if (VARYING.has(name)) return value.startsWith('"') ? null : name;
+function rowNameOf({ headers }: Headed, custom: Headers, name = "", value = ""): string | null {
+  if (VARYING.has(name)) {
+    // One in quotes is not the value as the row has it, and the row has none of the endpoint's.
+    const isOther = value.startsWith('"') || custom.some((own) => own[0] === name && own[1] === value);
+    return isOther ? null : name;
+  }
   const own = `webhook-${name.slice(name.lastIndexOf("-") + 1)}`;
   return VARYING.has(own) && headers.some((header) => header[0] === own && header[1] === value) ? own : null;
 }
 
-export function requestHeadOf(request: OutgoingRequest): string {
+export function requestHeadOf(request: OutgoingRequest, custom: Headers): string {
   const { method, url, headers, secretQuery } = request;
   let text = `${method} ${secretQuery ? `${url.origin}${url.pathname}?${MASK}` : url.href}`;
   for (const [name, value] of headers) {
-    const rowName = rowNameOf(request, name, value);
+    const rowName = rowNameOf(request, custom, name, value);
     if (rowName !== null) text += rowName === name ? `\n${name}` : `\n${name} ${rowName}`;
     else text += `\n${name}: ${isCredentialHeader(name) ? MASK : value}`;
   }

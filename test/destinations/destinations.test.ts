@@ -254,7 +254,7 @@ describe.each(CASES.map((proof) => [proof.kind, proof] as const))("%s", (_kind, 
 
   test("neither the head that attempts keep nor the body holds a credential", async () => {
     const request = await render(proof, Date.now());
-    const kept = `${requestHeadOf(request)}\n${new TextDecoder().decode(request.body)}`;
+    const kept = `${requestHeadOf(request, [])}\n${new TextDecoder().decode(request.body)}`;
     for (const secret of credentialsOf(proof)) expect(kept).not.toContain(secret);
   });
 
