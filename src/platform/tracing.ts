@@ -159,9 +159,15 @@ function contextOf(parent: TraceContext | null, isRemote: boolean): Context {
 }
 
 function samplerOf({ sampler, ratio }: TracingSettings): Sampler {
-  const always = sampler.endsWith("always_off") ? new AlwaysOffSampler() : new AlwaysOnSampler();
+  const [on, off] = [new AlwaysOnSampler(), new AlwaysOffSampler()];
+  const always = sampler.endsWith("always_off") ? off : on;
   const root = sampler.endsWith("traceidratio") ? new TraceIdRatioBasedSampler(ratio) : always;
-  return sampler.startsWith("parentbased_") ? new ParentBasedSampler({ root }) : root;
+  if (sampler.startsWith("parentbased_")) return new ParentBasedSampler({ root });
+  if (root === always) return root;
+  // The publisher chooses the id of its trace, and with it what the library's sampler says. An attempt's
+  // parent is a span of our own, whose verdict it shares.
+  const drawn: Sampler = { shouldSample: () => (Math.random() < ratio ? on : off).shouldSample() };
+  return new ParentBasedSampler({ root, remoteParentSampled: drawn, remoteParentNotSampled: drawn });
 }
 
 /**

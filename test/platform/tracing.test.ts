@@ -10,7 +10,7 @@ import { limit } from "../../src/core/limits.ts";
 import { watchSpans } from "../../src/maintenance/reports.ts";
 import { createLogger } from "../../src/platform/log.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
-import { type SpanListener, Tracing } from "../../src/platform/tracing.ts";
+import { type SpanListener, Tracing, type TracingSettings } from "../../src/platform/tracing.ts";
 import { createSource } from "../http/sources/kit.ts";
 import { startApp, type TestApp } from "../kit/app.ts";
 import { endpointOf, spansAt, TRACES } from "../kit/collector.ts";
@@ -241,6 +241,25 @@ describe("what is not recorded", () => {
     expect(collector.requests(TRACES)).toEqual([]);
   });
 
+  test("by ratio alone no trace's id decides either, and attempts follow their event", async () => {
+    await using collector = startReceiver();
+    collector.at(TRACES, () => Response.json({}));
+    const tracing = tracingTo(collector, () => {}, { sampler: "traceidratio", ratio: 0.5 });
+    const parent = { traceId: TRACE, spanId: CALLER, isSampled: true };
+    const verdicts: boolean[] = [];
+    for (let nth = 0; nth < 100; nth++)
+      await tracing.request("/v1/events", parent, ({ kept }) => {
+        const isRecorded = readTraceparent(kept)?.isSampled === true;
+        const attempts = [1, 2].map(() => tracing.attempt(String(kept)).isRecorded);
+        expect(attempts).toEqual([isRecorded, isRecorded]);
+        verdicts.push(isRecorded);
+        return Promise.resolve({ status: 202 });
+      });
+    await tracing.stop();
+    expect(new Set(verdicts)).toEqual(new Set([true, false]));
+    expect(spansAt(collector)).toHaveLength(verdicts.filter(Boolean).length);
+  });
+
   test("without a collector nothing is kept, and nothing is told, also of what was traced before", async () => {
     await using traced = await startTraced();
     const { app, receiver } = traced;
@@ -333,9 +352,9 @@ describe("a collector", () => {
 /** So many spans leave together (BatchSpanProcessor). */
 const BATCH = 512;
 
-function tracingTo(collector: Receiver, onSpans: SpanListener): Tracing {
+function tracingTo(collector: Receiver, onSpans: SpanListener, over: Partial<TracingSettings> = {}): Tracing {
   const settings = { headers: {}, sampler: "always_on", ratio: 1, resource: {} } as const;
-  return new Tracing({ ...settings, endpoint: endpointOf(collector) }, onSpans);
+  return new Tracing({ ...settings, endpoint: endpointOf(collector), ...over }, onSpans);
 }
 
 async function record(tracing: Tracing, count: number): Promise<void> {
