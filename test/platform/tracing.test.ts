@@ -5,6 +5,7 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { readTraceparent } from "../../src/core/trace-context.ts";
 import { limit } from "../../src/core/limits.ts";
 import { watchSpans } from "../../src/maintenance/reports.ts";
@@ -338,6 +339,28 @@ describe("a collector", () => {
     await tracing.stop();
     expect(counts).toEqual({ exported: max, failed: 0, dropped: 200 });
     expect(spansAt(collector)).toHaveLength(max);
+  });
+
+  test("is sent what the library's own variables ask for, and no variable leads elsewhere", async () => {
+    await using collector = startReceiver();
+    collector.at(TRACES, () => Response.json({}));
+    const variables = {
+      OTEL_EXPORTER_OTLP_COMPRESSION: "gzip",
+      OTEL_EXPORTER_OTLP_TRACES_HEADERS: "x-tenant=7",
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://127.0.0.1:1/elsewhere",
+      OTEL_RESOURCE_ATTRIBUTES: "team=not-told",
+    };
+    Object.assign(process.env, variables);
+    try {
+      const tracing = tracingTo(collector, () => {});
+      await record(tracing, 1);
+      await tracing.stop();
+    } finally {
+      for (const name of Object.keys(variables)) delete process.env[name];
+    }
+    const [request] = collector.requests(TRACES);
+    expect(request?.headers).toMatchObject({ "content-encoding": "gzip", "x-tenant": "7" });
+    expect(gunzipSync(request?.body ?? "").toString()).not.toContain("not-told");
   });
 
   test("gets the headers that the settings name", async () => {
