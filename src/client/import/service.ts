@@ -9,7 +9,7 @@ import {
   runCommandLine,
   UsageError,
 } from "../../platform/command-line.ts";
-import { Api } from "../api.ts";
+import { Api, Refused } from "../api.ts";
 import { readUrl } from "../installation.ts";
 import { PatientApi } from "../patient-api.ts";
 import { type ImportOptions, runImport } from "./import.ts";
@@ -107,6 +107,16 @@ export async function* readEach<From, To>(
   for (let at = 0; at < items.length; at += AT_ONCE) {
     const parts = await Promise.all(items.slice(at, at + AT_ONCE).map(read));
     for (const part of parts) yield* part;
+  }
+}
+
+/** Null for what is not there, or was deleted between the list and this question. */
+export async function orNone<Answer>(answer: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof Refused && [404, 405].includes(error.status)) return null;
+    throw error;
   }
 }
 

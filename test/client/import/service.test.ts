@@ -42,8 +42,10 @@ function svixWith(id: string, parts: Record<string, unknown> = {}): Answers {
 }
 
 const convoyWith =
-  (types: unknown, content: unknown): Answers =>
-  ({ path }) => ({ data: path.endsWith("/event-types") ? types : { content } });
+  (types: unknown, content: unknown, pagination?: object): Answers =>
+  ({ path }) => {
+    return { data: path.endsWith("/event-types") ? types : { content, pagination } };
+  };
 
 const outpostWith =
   (topics: unknown, destinations: unknown): Answers =>
@@ -84,10 +86,7 @@ const more = { has_next_page: true, next_page_cursor: "same" };
 
 test.each<[Name, Answers]>([
   ["svix", () => ({ data: [{ name: "a.b", description: "" }], ...again })],
-  [
-    "convoy",
-    ({ path }) => ({ data: path.endsWith("/event-types") ? [] : { content: [], pagination: more } }),
-  ],
+  ["convoy", convoyWith([], [], more)],
   ["outpost", ({ path }) => (path === "/topics" ? [] : { models: [], pagination: { next: "same" } })],
 ])("a list of %s without an end is not read for ever", async (name, answers) => {
   const { exitCode, stderr, asked } = await imports(name, answers);

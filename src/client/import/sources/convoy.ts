@@ -4,6 +4,8 @@ import { pagesBy } from "../../../platform/pages.ts";
 import type { PatientApi } from "../../patient-api.ts";
 import {
   listIn,
+  orNone,
+  readEach,
   runServiceImport,
   secretOf,
   serviceApi,
@@ -14,7 +16,7 @@ import type { EndpointRecord, EventTypeRecord, ImportRecord } from "../records.t
 
 /**
  * Convoy, by its API as docs/v3/openapi3.json of frain-dev/convoy has it; what answers hide is told by
- * api/models/endpoint.go there.
+ * api/models/endpoint.go there, which events a subscription gets by worker/task/process_event_creation.go.
  */
 
 const NAME = "Convoy";
@@ -56,10 +58,24 @@ interface Subscription {
   uid: string;
   function?: string | null;
   endpoint_metadata?: { uid?: string } | null;
-  filter_config?: {
-    event_types?: string[] | null;
-    filter?: Record<string, unknown> | null;
-  } | null;
+  filter_config?: { event_types?: string[] | null; filter?: Conditions | null } | null;
+}
+
+/** Each is an object; an empty one says nothing. */
+type Conditions = Partial<Record<(typeof SCOPES)[number], unknown>>;
+
+const SCOPES = ["body", "headers", "query", "path"] as const;
+
+/** What a subscription lets through of a type; `*` is each type that has none of its own. */
+interface Filter extends Conditions {
+  event_type: string;
+  /** Null: switched off. */
+  enabled_at?: string | null;
+}
+
+interface Subscribed extends Subscription {
+  /** Those that are switched on. */
+  filters: Filter[];
 }
 
 interface EventType {
@@ -90,26 +106,44 @@ export async function* readConvoy(
   // The type * stands for all of them.
   for (const type of listIn<EventType>(types, null, "name", NAME))
     if (type.name !== "*") yield eventTypeOf(type);
-  const subscriptions = new Map<string, Subscription[]>();
-  for await (const one of all<Subscription>(api, `${path}/subscriptions`)) {
-    const uid = one.endpoint_metadata?.uid ?? "";
-    subscriptions.set(uid, [...(subscriptions.get(uid) ?? []), one]);
-  }
+  const subscriptions = await subscriptionsOf(api, `${path}/subscriptions`);
   const owners = new Set<string>();
-  for await (const endpoint of all<Endpoint>(api, `${path}/endpoints`)) {
-    const owner = ownerOf(endpoint);
-    if (!owners.has(owner)) yield { record: "consumer", id: owner };
-    owners.add(owner);
-    const subscribed = subscriptions.get(endpoint.uid) ?? [];
-    yield endpointOf(project, endpoint, subscribed, body);
-  }
+  for await (const endpoints of pages<Endpoint>(api, `${path}/endpoints`))
+    for (const endpoint of endpoints) {
+      const owner = ownerOf(endpoint);
+      if (!owners.has(owner)) yield { record: "consumer", id: owner };
+      owners.add(owner);
+      yield endpointOf(project, endpoint, subscriptions.get(endpoint.uid) ?? [], body);
+    }
+}
+
+/** By the ids of their endpoints. */
+async function subscriptionsOf(api: PatientApi, path: string): Promise<Map<string, Subscribed[]>> {
+  const byEndpoint = new Map<string, Subscribed[]>();
+  for await (const rows of pages<Subscription>(api, path))
+    for await (const one of readEach(rows, async (row) => [await subscribedBy(api, path, row)])) {
+      const uid = one.endpoint_metadata?.uid ?? "";
+      byEndpoint.set(uid, [...(byEndpoint.get(uid) ?? []), one]);
+    }
+  return byEndpoint;
+}
+
+/** Its filters alone decide; what it holds itself is not kept up with them. Before v25.5 there are none. */
+async function subscribedBy(api: PatientApi, path: string, row: Subscription): Promise<Subscribed> {
+  const found = await orNone(api.ask<{ data?: unknown }>(`${path}/${encodeURIComponent(row.uid)}/filters`));
+  const { event_types: types, filter } = row.filter_config ?? {};
+  const filters: Filter[] =
+    found === null
+      ? (types ?? ["*"]).map((type) => ({ ...filter, event_type: type }))
+      : listIn<Filter>(found.data, null, "event_type", NAME);
+  return { ...row, filters: filters.filter((one) => one.enabled_at !== null) };
 }
 
 interface ListOut {
   data?: { pagination?: { has_next_page?: boolean; next_page_cursor?: string } | null };
 }
 
-async function* all<Row extends { uid: string }>(api: PatientApi, path: string): AsyncGenerator<Row> {
+async function* pages<Row extends { uid: string }>(api: PatientApi, path: string): AsyncGenerator<Row[]> {
   const answers = pagesBy<ListOut>(
     (cursor) => {
       const from = cursor === null ? "" : `&next_page_cursor=${encodeURIComponent(cursor)}`;
@@ -117,7 +151,7 @@ async function* all<Row extends { uid: string }>(api: PatientApi, path: string):
     },
     ({ data }) => (data?.pagination?.has_next_page === true && data.pagination.next_page_cursor) || null,
   );
-  for await (const { data } of answers) yield* listIn<Row>(data, "content", "uid", NAME);
+  for await (const { data } of answers) yield listIn<Row>(data, "content", "uid", NAME);
 }
 
 function eventTypeOf(type: EventType): EventTypeRecord {
@@ -144,9 +178,10 @@ function ownerOf({ owner_id: owner, uid }: Endpoint): string {
 function endpointOf(
   project: string,
   endpoint: Endpoint,
-  subscriptions: readonly Subscription[],
+  subscriptions: readonly Subscribed[],
   body: ServiceOptions["body"],
 ): EndpointRecord {
+  const filters = subscriptions.flatMap((one) => one.filters);
   const { authentication, rate_limit: rate = 0, rate_limit_duration: seconds = 0 } = endpoint;
   const secret = endpoint.secrets?.findLast((one) => !one.deleted_at && !one.expires_at)?.value ?? "";
   const perSecond = Math.floor(rate / Math.max(1, seconds));
@@ -157,7 +192,7 @@ function endpointOf(
     consumer_id: ownerOf(endpoint),
     url: endpoint.url,
     description: endpoint.description || endpoint.name || null,
-    event_types: typesOf(subscriptions),
+    event_types: typesOf(filters),
     headers: headersOf(authentication ?? {}),
     secret: secretOf(secret),
     transformations: transformationsFor(body),
@@ -165,14 +200,14 @@ function endpointOf(
       ? Math.min(endpoint.http_timeout, limit("attemptTimeoutSecondsMax"))
       : null,
     rate_limit_per_second: perSecond > 0 ? perSecond : null,
-    disabled: endpoint.status !== "active" || subscriptions.length === 0,
+    disabled: endpoint.status !== "active" || filters.length === 0,
     cannot: hindrancesOf(endpoint, subscriptions),
     without,
   };
 }
 
-function typesOf(subscriptions: readonly Subscription[]): string[] | null {
-  const types = new Set(subscriptions.flatMap((one) => one.filter_config?.event_types ?? ["*"]));
+function typesOf(filters: readonly Filter[]): string[] | null {
+  const types = new Set(filters.map((one) => one.event_type));
   return types.has("*") ? null : [...types];
 }
 
@@ -182,7 +217,7 @@ function headersOf({ type, api_key: key }: Authentication): Record<string, strin
   return type === "basic_auth" ? { authorization: null } : {};
 }
 
-function hindrancesOf(endpoint: Endpoint, subscriptions: readonly Subscription[]): string[] {
+function hindrancesOf(endpoint: Endpoint, subscriptions: readonly Subscribed[]): string[] {
   const cannot: string[] = [];
   if (endpoint.authentication?.type === "oauth2") cannot.push("it asks for a token by OAuth 2");
   if (endpoint.mtls_client_cert) cannot.push("it has a client certificate");
@@ -190,11 +225,12 @@ function hindrancesOf(endpoint: Endpoint, subscriptions: readonly Subscription[]
     cannot.push(`its bodies are ${endpoint.content_type}`);
   if (subscriptions.some((one) => one.function))
     cannot.push("a subscription's function is JavaScript: write it anew");
-  if (subscriptions.some(hasFilter)) cannot.push("a subscription has a filter: write it anew");
+  if (subscriptions.some(({ filters }) => filters.some(hasConditions)))
+    cannot.push("a subscription has a filter: write it anew");
   return cannot;
 }
 
-function hasFilter({ filter_config: config }: Subscription): boolean {
-  const parts = ["body", "headers", "query", "path"].map((name) => config?.filter?.[name]);
+function hasConditions(filter: Filter): boolean {
+  const parts = SCOPES.map((scope) => filter[scope]);
   return parts.some((part) => typeof part === "object" && part !== null && Object.keys(part).length > 0);
 }

@@ -1,9 +1,9 @@
 import type { Call } from "../../../platform/command-line.ts";
 import { pagesBy } from "../../../platform/pages.ts";
-import { Refused } from "../../api.ts";
 import type { PatientApi } from "../../patient-api.ts";
 import {
   listIn,
+  orNone,
   readEach,
   runServiceImport,
   serviceApi,
@@ -215,14 +215,4 @@ function hindrancesOf(
 /** The server that one runs oneself has none. */
 function transformationAt(api: PatientApi, path: string): Promise<TransformationOut | null> {
   return orNone(api.ask<TransformationOut>(`${path}/transformation`));
-}
-
-/** Null for what is not there, or was deleted between the list and this question. */
-async function orNone<Answer>(answer: Promise<Answer>): Promise<Answer | null> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof Refused && [404, 405].includes(error.status)) return null;
-    throw error;
-  }
 }

@@ -1,7 +1,8 @@
 /**
- * Convoy's answers have the fields of docs/v3/openapi3.json in frain-dev/convoy (commit 2b60cc652e1d): its
- * schemas models.EndpointResponse, models.SubscriptionResponse, models.EventTypeResponse and
- * datastore.PaginationData; passwords are hidden as api/models/endpoint.go there does it.
+ * Convoy's answers are those of a real server, v26.7.3-1-g2b60cc652e1d of frain-dev/convoy on 2026-11-30,
+ * with ids, addresses and secrets that the test needs. What that server has no licence for (functions,
+ * OAuth 2, client certificates, basic authentication) has the fields of docs/v3/openapi3.json and
+ * api/models/endpoint.go there.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
@@ -20,7 +21,12 @@ onService((at) => ({ service, person } = at));
 const KEY = "CO.recorded";
 const PROJECT = "01HWA7A5SNM6SHNGJD6WBY5BZZ";
 const SECRET = "8IX9njirDG6uREhRqxvyc2Ql9";
-const dates = { created_at: "2026-01-02T03:04:05Z", updated_at: "2026-01-02T03:04:05Z", deleted_at: null };
+const AT = "2026-11-30T20:38:57.343948Z";
+const dates = { created_at: AT, updated_at: AT, deleted_at: null };
+const unknown = {
+  ...{ failure_rate: null, cb_state: null, period_failure_rate: null, success_count: null },
+  ...{ failure_count: null, retry_count: null },
+};
 
 function endpoint(uid: string, more: object = {}): object {
   return {
@@ -33,31 +39,88 @@ function endpoint(uid: string, more: object = {}): object {
       description: "",
     },
     secrets: [
-      { uid: "old", value: "an-expired-secret-of-before", expires_at: "2026-02-01T00:00:00Z", ...dates },
+      {
+        uid: "old",
+        value: "an-expired-secret-of-before",
+        expires_at: "2026-11-30T20:38:58.72694Z",
+        ...dates,
+      },
       { uid: "new", value: SECRET, expires_at: null, ...dates },
     ],
     ...{
-      advanced_signatures: false,
+      advanced_signatures: true,
       status: "active",
       http_timeout: 10,
       rate_limit: 0,
       rate_limit_duration: 0,
     },
-    ...{ content_type: "application/json", authentication: null, events: 0, ...dates },
+    ...{ content_type: "application/json", authentication: {}, ...unknown, ...dates },
     ...more,
   };
 }
 
-function subscription(uid: string, types: string[], more: object = {}): object {
+interface Subscription {
+  row: { uid: string };
+  /** What is answered of them; null: the server is older than they are. */
+  filters: object[] | null;
+}
+
+const EMPTY = { headers: {}, body: {}, query: {}, path: {} };
+const EMPTY_RAW = { raw_headers: {}, raw_body: {}, raw_query: {}, raw_path: {} };
+
+function filter(eventType: string, more: object = {}): object {
   return {
-    ...{ uid: `sub-${uid}`, name: "s", type: "api", project_id: PROJECT, ...dates },
-    ...{ endpoint_metadata: { uid }, source_metadata: null, function: null, delivery_mode: "at_least_once" },
-    filter_config: {
-      event_types: types,
-      filter: { body: {}, headers: {}, query: {}, path: {}, is_flattened: false },
-    },
+    uid: "f",
+    subscription_id: "s",
+    event_type: eventType,
+    enabled_at: AT,
+    ...EMPTY,
+    ...EMPTY_RAW,
     ...more,
   };
+}
+
+let subscriptionCount = 0;
+
+/** The row says `*`, whatever its filters are: they are changed alone. */
+function subscription(endpointId: string, filters: object[] | null, more: object = {}): Subscription {
+  const row = {
+    ...{ uid: `sub-${subscriptionCount++}`, name: "s", type: "api", project_id: PROJECT, function: null },
+    ...{ source_metadata: null, endpoint_metadata: { uid: endpointId, owner_id: "acme" } },
+    device_metadata: null,
+    filter_config: { event_types: ["*"], filter: { is_flattened: true, ...EMPTY } },
+    ...{ delivery_mode: "at_least_once", ...dates, ...more },
+  };
+  return { row, filters };
+}
+
+/** Four rows a page. */
+function recordedConvoy(types: object[], endpoints: object[], subscriptions: Subscription[]): Recorded {
+  const paged = (rows: readonly object[], query: URLSearchParams) => {
+    const [perPage, from] = [4, Number(query.get("next_page_cursor") ?? 0)];
+    const next = from + perPage;
+    const pagination = {
+      ...{ per_page: perPage, has_next_page: next < rows.length, has_prev_page: from > 0 },
+      ...{ prev_page_cursor: "", next_page_cursor: String(next) },
+    };
+    return { content: rows.slice(from, next), pagination };
+  };
+  const refused = { status: false, message: "authorization failed" };
+  return new Recorded(KEY, refused, ({ path, query }) => {
+    const answer = (data: unknown) => ({ status: true, message: "fetched successfully", data });
+    // The project of the key is answered, whatever the address says.
+    const [, part = ""] = /^\/api\/v1\/projects\/[^/]+\/?(.*)$/.exec(path) ?? [];
+    if (part === "") return answer({ uid: PROJECT, name: "p", type: "outgoing" });
+    if (part === "event-types") return answer(types);
+    if (part === "endpoints") return answer(paged(endpoints, query));
+    if (part === "subscriptions") {
+      const rows = subscriptions.map(({ row }) => row);
+      return answer(paged(rows, query));
+    }
+    const [, uid] = /^subscriptions\/(.+)\/filters$/.exec(part) ?? [];
+    const filters = subscriptions.find(({ row }) => row.uid === uid)?.filters;
+    return filters ? answer(filters) : new Response("404 page not found\n", { status: 404 });
+  });
 }
 
 beforeAll(() => {
@@ -71,43 +134,27 @@ beforeAll(() => {
     endpoint("01PAUSED", { status: "paused" }),
     endpoint("01UNSUBSCRIBED"),
     endpoint("01FILTER"),
+    endpoint("01OFF"),
     endpoint("01SCRIPT"),
     endpoint("01FORM", { content_type: "application/x-www-form-urlencoded" }),
     endpoint("01OAUTH", { authentication: { type: "oauth2" }, mtls_client_cert: { client_cert: "…" } }),
   ];
   const subscriptions = [
-    subscription("01ONE", ["invoice.paid"]),
-    subscription("01ONE", ["invoice.voided", "invoice.paid"]),
-    ...["01ALONE", "01BASIC", "01PAUSED", "01FORM", "01OAUTH"].map((uid) => subscription(uid, ["*"])),
-    subscription("01FILTER", ["*"], {
-      filter_config: { event_types: ["*"], filter: { body: { amount: 1 } } },
-    }),
-    subscription("01SCRIPT", ["*"], { function: "function transform(p) { return p }" }),
+    subscription("01ONE", [filter("invoice.paid"), filter("user.signup", { enabled_at: null })]),
+    subscription("01ONE", [filter("invoice.voided"), filter("invoice.paid")]),
+    ...["01ALONE", "01BASIC", "01PAUSED", "01FORM", "01OAUTH"].map((uid) => subscription(uid, [filter("*")])),
+    subscription("01FILTER", [filter("invoice.paid", { body: { amount: { $gte: 5 } } }), filter("*")]),
+    subscription("01OFF", [filter("*", { enabled_at: null })]),
+    subscription("01SCRIPT", [filter("*")], { function: "function transform(p) { return p }" }),
   ];
   const types = [
-    { uid: "1", name: "*", description: "", category: "", json_schema: {}, deprecated_at: null },
+    { uid: "1", name: "*", category: "", json_schema: {}, description: "", deprecated_at: null },
     {
       ...{ uid: "2", name: "invoice.paid", description: "An invoice was paid", category: "Billing" },
-      ...{ json_schema: { type: "object", required: ["id"] }, deprecated_at: "2026-02-01T00:00:00Z" },
+      ...{ json_schema: { type: "object", required: ["id"] }, deprecated_at: AT },
     },
   ];
-  const paged = (rows: readonly object[], query: URLSearchParams) => {
-    const [perPage, from] = [4, Number(query.get("next_page_cursor") ?? 0)];
-    const next = from + perPage;
-    const pagination = {
-      ...{ per_page: perPage, has_next_page: next < rows.length, has_prev_page: from > 0 },
-      ...{ prev_page_cursor: "", next_page_cursor: String(next) },
-    };
-    return { content: rows.slice(from, next), pagination };
-  };
-  convoy = new Recorded(KEY, { status: false, message: "authorization failed" }, ({ path, query }) => {
-    const answer = (data: unknown) => ({ status: true, message: "fetched successfully", data });
-    const part = path.replace(`/api/v1/projects/${PROJECT}/`, "");
-    if (part === "event-types") return answer(types);
-    if (part === "endpoints") return answer(paged(endpoints, query));
-    if (part === "subscriptions") return answer(paged(subscriptions, query));
-    return Response.json({ status: false, message: "project not found" }, { status: 404 });
-  });
+  convoy = recordedConvoy(types, endpoints, subscriptions);
 });
 afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
@@ -139,6 +186,7 @@ test("endpoints come along with what their subscriptions say; the rest is left o
     ["01PAUSED", "leave_out", "it is disabled there"],
     ["01UNSUBSCRIBED", "leave_out", "it is disabled there"],
     ["01FILTER", "leave_out", "a subscription has a filter: write it anew"],
+    ["01OFF", "leave_out", "it is disabled there"],
     ["01SCRIPT", "leave_out", "a subscription's function is JavaScript: write it anew"],
     ["01FORM", "leave_out", "its bodies are application/x-www-form-urlencoded"],
     ["01OAUTH", "leave_out", "it asks for a token by OAuth 2; it has a client certificate"],
@@ -171,15 +219,32 @@ test("what signs is the secret that the receiver has, as bytes", async () => {
 
 test("a second run changes nothing", async () => {
   const { stdout } = await types("--project", PROJECT, "--apply");
-  expect(stdout).toContain("event types  0     0        1     0\nendpoints    0     0        2     7\n");
+  expect(stdout).toContain("event types  0     0        1     0\nendpoints    0     0        2     8\n");
 });
 
-test("a project is needed, and one that is not there is told", async () => {
+test("a project is needed", async () => {
   const none = await types();
   expect([none.exitCode, none.stderr]).toEqual([2, expect.stringContaining("--project must be the id")]);
-  const unknown = await types("--project", "other");
-  expect([unknown.exitCode, unknown.stderr]).toEqual([
-    1,
-    expect.stringContaining("answered 404: project not found"),
+});
+
+test("a server from before filters has them in the subscription", async () => {
+  const config = (conditions: object, ...names: string[]) => ({
+    filter_config: { event_types: names, filter: conditions },
+  });
+  const subscriptions = [
+    subscription("01ONE", null, config(EMPTY, "invoice.paid")),
+    subscription("01TWO", null, config({ ...EMPTY, body: { amount: 1 } }, "*")),
+  ];
+  await using server = recordedConvoy([], [endpoint("01ONE"), endpoint("01TWO")], subscriptions);
+  const words = ["import", "convoy", "--from", `${server.url}/api`, "--project", PROJECT, "--records"];
+  const { stdout } = await person.types(words, "", { CONVOY_API_KEY: KEY });
+  const records = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as object);
+  expect(records).toMatchObject([
+    { record: "consumer" },
+    { url: receiver.url("01ONE"), event_types: ["invoice.paid"], cannot: [] },
+    { event_types: null, cannot: ["a subscription has a filter: write it anew"] },
   ]);
 });
