@@ -46,6 +46,8 @@ export interface Reading {
   answerBytesMax?: number;
   /** For JSON.parse. */
   revive?: (key: string, value: unknown, context?: { source?: string }) => unknown;
+  /** Sent with each question, such as one that names the version of the answers. */
+  headers?: Readonly<Record<string, string>>;
 }
 
 /** The public API of one installation, by one key. */
@@ -74,6 +76,7 @@ export class Api {
   async askText(path: string, ask: Ask = {}): Promise<string> {
     const { method = "GET", body, bearer, idempotencyKey, signal } = ask;
     const headers = new Headers({
+      ...this.#reading.headers,
       authorization: `Bearer ${bearer ?? this.#key}`,
       accept: "application/json",
     });

@@ -87,12 +87,20 @@ export async function* checked(
 /** As many event types as a page has, each with a schema of 128 KiB. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 
-/** The API of a service, by the address of `--from` and a token that stands in the environment. */
-export function serviceApi(name: string, tokenName: string, from: string | undefined): PatientApi {
+/**
+ * The API of a service, by the address of `--from` and a token that stands in the environment. `headers` are
+ * sent with each question.
+ */
+export function serviceApi(
+  name: string,
+  tokenName: string,
+  from: string | undefined,
+  headers: Readonly<Record<string, string>> = {},
+): PatientApi {
   const key = process.env[tokenName] ?? "";
   if (key === "") throw new UsageError(`${tokenName} must hold a token of ${name}`);
   if (from === undefined) throw new UsageError(`--from must be the address of the API of ${name}`);
-  const reading = { answerBytesMax: ANSWER_BYTES_MAX, revive: keepNumber };
+  const reading = { answerBytesMax: ANSWER_BYTES_MAX, revive: keepNumber, headers };
   return new PatientApi(new Api({ url: readUrl(from), key }, reading));
 }
 

@@ -21,6 +21,8 @@ import type { EndpointRecord, EventTypeRecord, ImportRecord } from "../records.t
 
 const NAME = "Convoy";
 const TOKEN = "CONVOY_API_KEY";
+/** Without it a server answers in the version of its setting, and by 2024-01-01 it has other names. */
+const VERSION = { "x-convoy-version": "2024-04-01" };
 const PAGE = 100;
 
 export interface ConvoyOptions extends ServiceOptions {
@@ -91,7 +93,7 @@ export function runImportConvoy(call: Call<ConvoyOptions>): Promise<number> {
   const { from, body, project } = call.options;
   return runServiceImport(call, NAME, () => {
     if (project === undefined) throw new UsageError("--project must be the id of a project of Convoy");
-    const api = serviceApi(NAME, TOKEN, from);
+    const api = serviceApi(NAME, TOKEN, from, VERSION);
     return { api, records: readConvoy(api, project, body), idsBeginWith: idsOf(project) };
   });
 }

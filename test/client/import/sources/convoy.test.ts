@@ -94,7 +94,7 @@ function subscription(endpointId: string, filters: object[] | null, more: object
   return { row, filters };
 }
 
-/** Four rows a page. */
+/** Four rows a page, and by the version of the setting `api_version` where none is asked for. */
 function recordedConvoy(types: object[], endpoints: object[], subscriptions: Subscription[]): Recorded {
   const paged = (rows: readonly object[], query: URLSearchParams) => {
     const [perPage, from] = [4, Number(query.get("next_page_cursor") ?? 0)];
@@ -106,13 +106,14 @@ function recordedConvoy(types: object[], endpoints: object[], subscriptions: Sub
     return { content: rows.slice(from, next), pagination };
   };
   const refused = { status: false, message: "authorization failed" };
-  return new Recorded(KEY, refused, ({ path, query }) => {
+  return new Recorded(KEY, refused, ({ path, query, headers }) => {
     const answer = (data: unknown) => ({ status: true, message: "fetched successfully", data });
     // The project of the key is answered, whatever the address says.
     const [, part = ""] = /^\/api\/v1\/projects\/[^/]+\/?(.*)$/.exec(path) ?? [];
     if (part === "") return answer({ uid: PROJECT, name: "p", type: "outgoing" });
     if (part === "event-types") return answer(types);
-    if (part === "endpoints") return answer(paged(endpoints, query));
+    if (part === "endpoints")
+      return answer(paged(headers.has("x-convoy-version") ? endpoints : endpoints.map(before2024), query));
     if (part === "subscriptions") {
       const rows = subscriptions.map(({ row }) => row);
       return answer(paged(rows, query));
@@ -121,6 +122,12 @@ function recordedConvoy(types: object[], endpoints: object[], subscriptions: Sub
     const filters = subscriptions.find(({ row }) => row.uid === uid)?.filters;
     return filters ? answer(filters) : new Response("404 page not found\n", { status: 404 });
   });
+}
+
+/** An endpoint as the version 2023-01-01 has it. */
+function before2024(one: object): object {
+  const { url, name, http_timeout: timeout, ...rest } = one as Record<string, unknown>;
+  return { ...rest, target_url: url, title: name, http_timeout: `${String(timeout)}s` };
 }
 
 beforeAll(() => {
