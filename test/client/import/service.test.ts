@@ -44,6 +44,7 @@ function svixWith(id: string, parts: Record<string, unknown> = {}): Answers {
 const convoyWith =
   (types: unknown, content: unknown, pagination?: object): Answers =>
   ({ path }) => {
+    if (path.endsWith("/projects/p")) return { data: { uid: "p" } };
     return { data: path.endsWith("/event-types") ? types : { content, pagination } };
   };
 

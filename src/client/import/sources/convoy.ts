@@ -1,5 +1,5 @@
 import { limit } from "../../../core/limits.ts";
-import { type Call, UsageError } from "../../../platform/command-line.ts";
+import { type Call, CommandError, printable, UsageError } from "../../../platform/command-line.ts";
 import { pagesBy } from "../../../platform/pages.ts";
 import type { PatientApi } from "../../patient-api.ts";
 import {
@@ -104,7 +104,8 @@ export async function* readConvoy(
   body: ServiceOptions["body"],
 ): AsyncGenerator<ImportRecord> {
   const path = `/v1/projects/${encodeURIComponent(project)}`;
-  const { data: types } = await api.askOnce<{ data?: unknown }>(`${path}/event-types`);
+  await checkProject(api, path, project);
+  const { data: types } = await api.ask<{ data?: unknown }>(`${path}/event-types`);
   // The type * stands for all of them.
   for (const type of listIn<EventType>(types, null, "name", NAME))
     if (type.name !== "*") yield eventTypeOf(type);
@@ -117,6 +118,14 @@ export async function* readConvoy(
       owners.add(owner);
       yield endpointOf(project, endpoint, subscriptions.get(endpoint.uid) ?? [], body);
     }
+}
+
+/** A project's key answers with what that project has, whatever project is asked for. */
+async function checkProject(api: PatientApi, path: string, project: string): Promise<void> {
+  const { data } = await api.askOnce<{ data?: unknown }>(path);
+  for (const { uid } of listIn<{ uid: string }>([data], null, "uid", NAME))
+    if (uid !== project)
+      throw new CommandError(`${TOKEN} is of the project ${printable(uid)}, not ${project}`);
 }
 
 /** By the ids of their endpoints. */

@@ -229,9 +229,14 @@ test("a second run changes nothing", async () => {
   expect(stdout).toContain("event types  0     0        1     0\nendpoints    0     0        2     8\n");
 });
 
-test("a project is needed", async () => {
+test("a project is needed, and one that is not there is told", async () => {
   const none = await types();
   expect([none.exitCode, none.stderr]).toEqual([2, expect.stringContaining("--project must be the id")]);
+  const other = await types("--project", "other");
+  expect([other.exitCode, other.stderr]).toEqual([
+    1,
+    `CONVOY_API_KEY is of the project ${PROJECT}, not other\n`,
+  ]);
 });
 
 test("a server from before filters has them in the subscription", async () => {
