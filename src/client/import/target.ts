@@ -103,10 +103,17 @@ export class Target {
  */
 export function digestOf(record: EndpointRecord): string {
   const { secret, private_key, metadata, config } = record;
-  const text = JSON.stringify([picked(record, ENDPOINT_FIELDS), secret, private_key, metadata ?? {}]);
+  const fields = picked(record, ENDPOINT_FIELDS);
+  const text = JSON.stringify([fields, secret, private_key, metadata ?? {}], inOrder);
   return createHmac("sha256", secret ?? JSON.stringify(config ?? {}))
     .update(text)
     .digest("base64url");
+}
+
+/** For JSON.stringify: a service may list the names of an object in another order each time. */
+function inOrder(_: string, value: unknown): unknown {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function bodyOf(record: EndpointRecord): { metadata: object } {
@@ -164,10 +171,16 @@ export function changedFields(record: EndpointRecord, { shown, mark }: FoundEndp
     const key = isOfMetadata ? name.slice(METADATA.length) : name;
     const wanted: unknown = isOfMetadata
       ? record.metadata?.[key]
-      : (Reflect.get(record, key) ?? DEFAULTS[key]);
+      : (wantedOf(record, key, shown) ?? DEFAULTS[key]);
     return !isShownAs(wanted, isOfMetadata ? shown.metadata[key] : shown[key]);
   });
   return changed.length > 0 ? changed : ["a value that is not shown"];
+}
+
+/** A `config` is shown with the `url` that stands beside it too, which is told by its own name. */
+function wantedOf(record: EndpointRecord, name: string, { url }: ShownEndpoint): unknown {
+  if (name === "config" && record.url !== undefined) return { ...record.config, url };
+  return Reflect.get(record, name);
 }
 
 /** What the API answers where null was given. */

@@ -16,6 +16,16 @@ test("a digest is the same for the same record, whatever its source says of it b
   expect(digestOf({ ...record, without: ["something"] })).toBe(digestOf(record));
 });
 
+test("a digest is the same in whatever order the names of an object stand", () => {
+  const [one, other] = [
+    { headers: { a: "1", b: "2" }, metadata: { deep: { x: 1, y: [1, 2] } } },
+    { headers: { b: "2", a: "1" }, metadata: { deep: { y: [1, 2], x: 1 } } },
+  ];
+  expect(digestOf({ ...record, ...other })).toBe(digestOf({ ...record, ...one }));
+  const lists = { ...one, metadata: { deep: { x: 1, y: [2, 1] } } };
+  expect(digestOf({ ...record, ...lists })).not.toBe(digestOf({ ...record, ...one }));
+});
+
 test.each<Partial<EndpointRecord>>([
   { url: "https://b.example" },
   { headers: { authorization: "b" } },

@@ -219,7 +219,7 @@ function endpointOf(
 
 function typesOf(filters: readonly Filter[]): string[] | null {
   const types = new Set(filters.map((one) => one.event_type));
-  return types.has("*") ? null : [...types];
+  return types.has("*") ? null : [...types].toSorted();
 }
 
 /** The password of a user is not shown. */

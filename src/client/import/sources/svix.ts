@@ -181,8 +181,9 @@ async function readEndpoint(
     // Who verifies by hand reads these names.
     config: { header_prefix: "svix" },
     description: endpoint.description || null,
-    event_types: endpoint.eventTypes ?? endpoint.filterTypes ?? null,
-    headers: { ...headers, ...Object.fromEntries(sensitive.map((name) => [name, null])) },
+    // A set, which the server lists in another order each time.
+    event_types: (endpoint.eventTypes ?? endpoint.filterTypes)?.toSorted() ?? null,
+    headers: { ...headers, ...Object.fromEntries(sensitive.toSorted().map((name) => [name, null])) },
     secret: /^wh(sec|pk)_/.test(key) ? key : `whsec_${key}`,
     transformations: transformationsFor(body),
     rate_limit_per_second: rateOf(endpoint),

@@ -1,8 +1,8 @@
 /**
- * Svix's API with one team's data. The forms, the names of fields and the values that tests do not need
- * otherwise are the examples of server/openapi.json and codegen/lib-openapi.json in svix/svix-webhooks
- * (commit 4fc0cfb8b426); errors are those of server/svix-server/src/error.rs there, paging that of
- * src/v1/utils/mod.rs. The test reads it by Svix's own client too.
+ * Svix's API with one team's data. The answers are those of a real server, 1.100.0 of svix/svix-webhooks
+ * (commit 4fc0cfb8b426) on 2026-11-30, with ids, addresses and secrets that tests need. What the service
+ * alone has, groups of event types and transformations, are the examples of codegen/lib-openapi.json there.
+ * The test reads it by Svix's own client too.
  */
 import { Webhook } from "svix";
 import { startReceiver } from "../../../kit/receiver.ts";
@@ -10,7 +10,7 @@ import { Recorded } from "./recorded.ts";
 
 export const SVIX_TOKEN = "testsk_recorded.eu";
 export const FIRST_SECRET = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
-const NOW = { createdAt: "2026-03-02T10:00:00Z", updatedAt: "2026-03-02T10:00:00Z" };
+const NOW = { createdAt: "2026-11-30T21:11:47.903264Z", updatedAt: "2026-11-30T21:11:47.903732Z" };
 
 export interface SvixEndpoint {
   out: Record<string, unknown> & { id: string; url: string };
@@ -30,6 +30,8 @@ export interface SvixData {
   applications: SvixApplication[];
   /** The most that a page holds, where that is less than is asked for. */
   pageMax: number;
+  /** The server keeps no order of headers and of an endpoint's event types: here they stand the other way. */
+  isTurned: boolean;
 }
 
 /**
@@ -44,12 +46,19 @@ export function svixEndpoint(
   const { secret = FIRST_SECRET, headers, transformation = null, ...fields } = more;
   return {
     ...{ secret, transformation, headers: headers ?? { headers: {}, sensitive: [] } },
-    out: { description: "", disabled: false, metadata: {}, ...NOW, ...fields, id, url },
+    out: {
+      ...{ description: "", rateLimit: null, throttleRate: null, uid: null, url, version: 1 },
+      ...{ disabled: false, eventTypes: null, channels: null, ...NOW, id, metadata: {}, ...fields },
+    },
   };
 }
 
 export function svixApplication(id: string, uid: string | null, endpoints: SvixEndpoint[]): SvixApplication {
-  return { out: { id, uid, name: "My first application", metadata: {}, ...NOW }, endpoints };
+  const named = uid === null ? {} : { uid };
+  return {
+    out: { ...named, name: "My first application", throttleRate: null, id, ...NOW, metadata: {} },
+    endpoints,
+  };
 }
 
 /** Two applications with an endpoint each, and two event types; the receivers stand at `receivers`. */
@@ -69,16 +78,16 @@ export function svixTeam(receivers: string): SvixData {
       },
     },
     groupName: "Billing",
-    ...NOW,
+    ...{ ...NOW, featureFlag: null },
   };
   const signup = {
     ...{ name: "user.signup", description: "A user has signed up", archived: false, deprecated: false },
     schemas: null,
-    ...NOW,
+    ...{ ...NOW, featureFlag: null },
   };
   const acme = svixEndpoint("ep_1srOrx2ZWZBpBUvZwXKQmoEYga2", `${receivers}/acme`, {
     ...{ eventTypes: ["invoice.paid"], uid: "unique-ep-identifier" },
-    headers: { headers: { "X-Example": "123" }, sensitive: [] },
+    headers: { headers: { "X-Example": "123", "X-Foobar": "Bar" }, sensitive: [] },
   });
   const globex = svixEndpoint("ep_2xUwlm2ZWZBpBUvZwXKQmoEYgb3", `${receivers}/globex`, {
     secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
@@ -90,6 +99,7 @@ export function svixTeam(receivers: string): SvixData {
       svixApplication("app_2xUwlm2ZWZBpBUvZwXKQmoEYgb3", null, [globex]),
     ],
     pageMax: 250,
+    isTurned: false,
   };
 }
 
@@ -120,7 +130,12 @@ export function startTeamThatMoves(): AsyncDisposable & { lines: string } {
 }
 
 export function recordedSvix(data: SvixData): Recorded {
-  const refused = { code: "authentication_failed", detail: "Incorrect authentication credentials." };
+  const refused = { code: "authentication_failed", detail: "Invalid token" };
+  const mixed = <Row>(rows: readonly Row[]): Row[] => (data.isTurned ? rows.toReversed() : [...rows]);
+  const shown = ({ out }: SvixEndpoint) => {
+    const types = out["eventTypes"];
+    return Array.isArray(types) ? { ...out, eventTypes: mixed(types), filterTypes: mixed(types) } : out;
+  };
   return new Recorded(SVIX_TOKEN, refused, ({ path, query }) => {
     const page = <Row>(rows: readonly Row[], keyOf: (row: Row) => string) =>
       pageOf(rows, keyOf, query, data.pageMax);
@@ -133,14 +148,17 @@ export function recordedSvix(data: SvixData): Recorded {
     const application = data.applications.find(({ out }) => out.id === appId || out["uid"] === appId);
     if (application === undefined || kind !== "endpoint") return notFound();
     if (endpointId === undefined) {
-      const outs = application.endpoints.map(({ out }) => out);
+      const outs = application.endpoints.map(shown);
       return page(outs, ({ id }) => id);
     }
     const endpoint = application.endpoints.find(({ out }) => out.id === endpointId);
     if (endpoint === undefined) return notFound();
     if (part === "secret") return endpoint.secret === "" ? notFound() : { key: endpoint.secret };
-    if (part === "headers") return endpoint.headers;
-    return part === "transformation" && endpoint.transformation ? endpoint.transformation : notFound();
+    const { headers, sensitive } = endpoint.headers;
+    if (part === "headers")
+      return { headers: Object.fromEntries(mixed(Object.entries(headers))), sensitive: mixed(sensitive) };
+    const { transformation } = endpoint;
+    return part === "transformation" && transformation ? transformation : new Response(null, { status: 404 });
   });
 }
 
@@ -152,7 +170,9 @@ function pageOf<Row>(
 ): unknown {
   const limit = Number(query.get("limit") ?? 50);
   if (limit > 250) {
-    const detail = [{ loc: ["query", "limit"], msg: "Given limit must not exceed 250", type: "value_error" }];
+    const detail = [
+      { loc: ["query", "limit", "limit"], msg: "Given limit must not exceed 250", type: "value_error" },
+    ];
     return Response.json({ detail }, { status: 422 });
   }
   const iterator = query.get("iterator");
