@@ -133,7 +133,10 @@ function headersOf(text: string | undefined): Record<string, string> {
   return Object.fromEntries(headers.map(([name, value]) => [name, String(value)]));
 }
 
-/** What means the same in both languages of filters. Others differ in arrays, and in what is missing. */
+/**
+ * What means the same in both languages of filters, but where the event holds a list: there these look at its
+ * members here, and never match at Outpost. Others differ in what is missing too.
+ */
 const SAME = new Set(["$eq", "$gt", "$gte", "$lt", "$lte"]);
 
 /** The filter as it stands; null: all; undefined where it may mean something else here. */
