@@ -46,8 +46,24 @@ export function runBridgePostgres(call: Call<PostgresOptions>): Promise<number> 
 
 function readUrl(): string {
   const text = requireEnv(URL_NAME, "the address of the database, as postgres://user:password@host/name");
-  if (URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol)) return text;
+  if (URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol)) return requireUsable(text);
   throw new UsageError(`${URL_NAME} must be an address such as postgres://user:password@host/name`);
+}
+
+/** What the client says of an address at once, such as of a password with a bare %, does not pass. */
+function requireUsable(url: string): string {
+  try {
+    clientAt(url);
+  } catch (error) {
+    throw new UsageError(`${URL_NAME} is no address of a database: ${messageOf(error)}`);
+  }
+  return url;
+}
+
+/** Prepared statements have a name, which poolers of connections do not know. Connects when it is asked. */
+function clientAt(url: string): SQL {
+  const options = { max: 1, idleTimeout: 0, connectionTimeout: CONNECT_SECONDS_MAX, prepare: false };
+  return new SQL(url, options);
 }
 
 /** The name as it stands in statements: its parts in quotes. Throws UsageError. */
@@ -143,10 +159,10 @@ class Outbox implements Source {
     const done = ids.filter((_, at) => verdicts[at] === null);
     await this.#ask(async (connection) => {
       const remove = `DELETE FROM ${this.#table} WHERE id = ANY($1::bigint[])`;
-      if (done.length > 0) await connection.unsafe(remove, [`{${done.join()}}`]);
+      if (done.length > 0) requireAll(done.length, await connection.unsafe(remove, [`{${done.join()}}`]));
       const mark = `UPDATE ${this.#table} SET failed_at = now(), error = $2 WHERE id = $1::bigint`;
       for (const [at, verdict] of verdicts.entries())
-        if (verdict !== null) await connection.unsafe(mark, [ids[at], verdict]);
+        if (verdict !== null) requireAll(1, await connection.unsafe(mark, [ids[at], verdict]));
       await connection.unsafe("COMMIT");
     });
   }
@@ -173,10 +189,8 @@ class Outbox implements Source {
     }
   }
 
-  /** Prepared statements have a name, which poolers of connections do not know. */
   #connect(): Promise<ReservedSQL> {
-    const options = { max: 1, idleTimeout: 0, connectionTimeout: CONNECT_SECONDS_MAX, prepare: false };
-    this.#client = new SQL(this.#url, options);
+    this.#client = clientAt(this.#url);
     return this.#client.reserve();
   }
 }
@@ -201,7 +215,16 @@ function eventOf({ type, consumer_id, external_id, timestamp, data }: Row): Mess
  */
 const PASSING = /^(08|25|40|53|55|57|58|XX)/;
 
+/** Rows that are locked and yet stay as they are would be published again and again. */
+function requireAll(count: number, { count: changed, command }: { count: number; command: string }): void {
+  if (changed === count) return;
+  throw new CommandError(
+    `PostgreSQL: a ${command} of ${count} rows changed ${changed}: does row-level security hide them, or a trigger keep them?`,
+  );
+}
+
 function toldOf(error: unknown): Error {
+  if (error instanceof CommandError) return error;
   const state = error instanceof SQL.PostgresError ? error.errno : undefined;
   const reason = `PostgreSQL: ${messageOf(error)}`;
   // Without a state it is the client that speaks: the server is not reached.

@@ -19,6 +19,8 @@ test.each([
   [[], {}, "DATABASE_URL must hold the address of the database"],
   [[], { DATABASE_URL: "localhost" }, "DATABASE_URL must be an address such as postgres://"],
   [[], { DATABASE_URL: "mysql://root@127.0.0.1/x" }, "DATABASE_URL must be an address such as postgres://"],
+  [[], { DATABASE_URL: "postgres://a:b%@127.0.0.1/x" }, "DATABASE_URL is no address of a database: "],
+  [[], { DATABASE_URL: `${DATABASE_URL}?sslmode=no` }, "DATABASE_URL is no address of a database: "],
   [["--table", "a; DROP"], { DATABASE_URL }, "--table must be a name of small letters"],
   [["--print-table", "--table", "A"], {}, "--table must be a name of small letters"],
   [["--interval", "0"], { DATABASE_URL }, "--interval must be a number of seconds from 0.1 to 3600"],
@@ -176,6 +178,22 @@ describe.skipIf(!hasPostgres)("with a database", () => {
     expect([ended.exitCode, ended.stderr]).toEqual([1, expect.stringContaining("is answered 403")]);
     expect(await rowsLeft()).toEqual([{ type: "a.b", error: null, failed_at: null }]);
     await drain();
+  });
+
+  test.each([
+    ["DELETE", "good.one"],
+    ["UPDATE", "not a type"],
+  ])("a row that stays through a %s ends it", async (command, type) => {
+    await sql.unsafe(`CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+      CREATE TRIGGER keep BEFORE ${command} ON sealpost_outbox FOR EACH ROW EXECUTE FUNCTION keep()`);
+    await sql`INSERT INTO sealpost_outbox (type, data) VALUES (${type}, '{}')`;
+    const { exitCode, stderr } = await owner.types(["bridge", ...trial.words]);
+    await sql`DROP FUNCTION keep CASCADE`;
+    await sql`DELETE FROM sealpost_outbox`;
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringContaining(`PostgreSQL: a ${command} of 1 rows changed 0`),
+    ]);
   });
 
   test.each([
