@@ -10,6 +10,8 @@ import { Publisher, type Verdict } from "./publisher.ts";
 
 export interface BridgeOptions {
   profile?: string;
+  /** Of queues: publish what has no id too. */
+  withoutIds?: boolean;
 }
 
 /** A message of a source. */
@@ -57,7 +59,7 @@ export function runBridge<Options extends BridgeOptions>(
     const { signal } = endBySignal();
     await requireKey(new SteadyApi(api, { signal, onWeather: tellWeather }));
     if (!signal.aborted) console.error(`Publishing ${source.name} to ${api.url}. Ctrl-C ends it.`);
-    const bridge = new Bridge(source, new Publisher(api), signal);
+    const bridge = new Bridge(source, new Publisher(api, options.withoutIds), signal);
     try {
       await bridge.run();
     } finally {

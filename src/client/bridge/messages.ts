@@ -6,8 +6,6 @@ import type { BridgeOptions, Message } from "./bridge.ts";
 export interface QueueOptions extends BridgeOptions {
   type?: string;
   envelope?: boolean;
-  /** Publish what has no id too. */
-  withoutIds?: boolean;
 }
 
 /** A message as its queue has it. */

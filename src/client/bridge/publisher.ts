@@ -1,7 +1,7 @@
 import { limit } from "../../core/limits.ts";
 import { isObject } from "../../core/json/value.ts";
 import { CommandError } from "../../platform/command-line.ts";
-import { type Api, Refused } from "../api.ts";
+import { type Api, type Ask, Refused } from "../api.ts";
 
 /** What became of an event: null where it is on disk, else why it is refused for good. */
 export type Verdict = string | null;
@@ -10,7 +10,7 @@ export type Verdict = string | null;
  * So many events go together where nothing is in the way: a tenth of what a project may publish in a second
  * by default, so that others of the same project still find room.
  */
-const SIZE_MAX = 100;
+export const SIZE_MAX = 100;
 /** An answer comes when the events are on disk; a network that is cut tells nobody. */
 const ANSWER_MS_MAX = 20_000;
 /** It will be the same tomorrow. By code: what a proxy in front says judges no event. */
@@ -34,9 +34,14 @@ export class Publisher {
   /** How many were published, and how many of these were there before. */
   count = 0;
   repeatedCount = 0;
+  readonly #isKeyed: boolean;
+  /** The body that was not answered yet, and its key: what its request did may be done already. */
+  #tried: { body: string; key: string } | null = null;
 
-  constructor(api: Api) {
+  /** `isKeyed`: events may have no id, so a batch whose answer was lost is known by an Idempotency-Key. */
+  constructor(api: Api, isKeyed = false) {
     this.#api = api;
+    this.#isKeyed = isKeyed;
   }
 
   /** How many are of use for the next request. */
@@ -76,10 +81,19 @@ export class Publisher {
     const path = isAlone ? "/v1/events" : "/v1/events/batch";
     const body = isAlone ? text : `${BATCH_HEAD}${texts.join(",")}${BATCH_TAIL}`;
     const signal = AbortSignal.timeout(ANSWER_MS_MAX);
-    const answer = await this.#api.ask<unknown>(path, { method: "POST", body, signal });
+    const ask: Ask = { method: "POST", body, signal, ...this.#keyOf(body) };
+    const answer = await this.#api.ask<unknown>(path, ask);
+    // The same again is another event now.
+    this.#tried = null;
     const list: unknown = isAlone ? [answer] : isObject(answer) && answer["data"];
     if (Array.isArray(list) && list.length === texts.length && list.every(isPublished)) return list;
     throw new CommandError(`${this.#api.url}${path} does not answer as Sealpost does: is the address right?`);
+  }
+
+  #keyOf(body: string): { idempotencyKey?: string } {
+    if (!this.#isKeyed) return {};
+    if (this.#tried?.body !== body) this.#tried = { body, key: crypto.randomUUID() };
+    return { idempotencyKey: this.#tried.key };
   }
 }
 

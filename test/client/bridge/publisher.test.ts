@@ -53,6 +53,33 @@ test("no more go together than a request may hold", async () => {
   expect((await publisher.publish(texts.slice(0, 1))).length).toBe(1);
 });
 
+test.each([1, 3])("%d without ids, whose answer is lost, are not published twice", async (count) => {
+  let isCut = true;
+  await using wire = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      const { pathname } = new URL(request.url);
+      const { method, headers } = request;
+      const reply = await fetch(`${service.url}${pathname}`, { method, headers, body: await request.text() });
+      return isCut ? new Response("", { status: 502 }) : new Response(await reply.text(), reply);
+    },
+  });
+  const before = (await eventsOf(service)).length;
+  const publisher = new Publisher(
+    new Api({ url: `http://127.0.0.1:${wire.port}`, key: service.keys.test }),
+    true,
+  );
+  const texts = Array.from({ length: count }, (_, n) => JSON.stringify({ type: "no.id", data: { n } }));
+  await expect(publisher.publish(texts)).rejects.toThrow("is answered 502");
+  isCut = false;
+  expect((await publisher.publish(texts)).length).toBe(count);
+  expect((await eventsOf(service)).length).toBe(before + count);
+  // Answered, and then the same once more: these are others.
+  await publisher.publish(texts);
+  expect((await eventsOf(service)).length).toBe(before + 2 * count);
+});
+
 let answer: () => Response = () => new Response();
 let sizes: number[] = [];
 const server = Bun.serve({
