@@ -39,7 +39,7 @@ export interface Source {
    * crash before it brings all of them again.
    */
   settle(verdicts: readonly Verdict[]): Promise<void>;
-  /** What was taken and not settled comes again, from here or elsewhere. */
+  /** What was taken and not settled comes again, from here or elsewhere; the next `take` opens it again. */
   close(): Promise<void>;
 }
 
@@ -70,20 +70,26 @@ export function runBridge<Options extends BridgeOptions>(
   });
 }
 
-/** An address or a key that is wrong is told at once, not with the first message. */
+/**
+ * An address or a key that is wrong is told before the source is opened: queues count what comes back to
+ * them, and drop what did so too often. Nothing is no event, which only a key that may publish is told.
+ */
 async function requireKey(api: SteadyApi): Promise<void> {
   try {
-    await api.ask("/v1/project");
+    await api.ask("/v1/events", { method: "POST", body: "{}" });
   } catch (error) {
-    // A key that may publish alone.
-    if (!(error instanceof Refused && error.code === "forbidden")) throw error;
+    if (!(error instanceof Refused && (error.code === "invalid_request" || isPlanUsedUp(error)))) throw error;
   }
 }
 
 /** Both sides may be away: which of them was told. */
 type Side = "source" | "service";
 
-/** The loop: messages are taken, published, and settled, and whatever fails comes again. */
+/**
+ * The loop: messages are taken, published, and settled, and whatever fails comes again. While Sealpost is
+ * away or refuses, the source is closed: a queue counts each return of a message, and its patience with one
+ * that is held ends. So an outage costs one return, however long it is.
+ */
 export class Bridge {
   readonly #source: Source;
   readonly #publisher: Publisher;
@@ -91,6 +97,10 @@ export class Bridge {
   #lost: Side | null = null;
   #againMs: number = AGAIN_MS.first;
   #refusedCount = 0;
+  /** What Sealpost has not answered: it goes on being asked about, while the source is closed. */
+  #unanswered: readonly string[] = [];
+  /** What was published while the source was closed, which brings it again. */
+  #known: readonly string[] = [];
 
   constructor(source: Source, publisher: Publisher, signal: AbortSignal) {
     this.#source = source;
@@ -118,6 +128,7 @@ export class Bridge {
   }
 
   async #goOnce(): Promise<void> {
+    if (this.#unanswered.length > 0) await this.#askAgain();
     const messages = await this.#source.take(this.#publisher.size, this.#signal);
     this.#isThere("source");
     if (messages.length === 0) return;
@@ -125,7 +136,7 @@ export class Bridge {
     try {
       verdicts = await this.#publish(messages);
     } finally {
-      await this.#source.settle(verdicts);
+      await (this.#unanswered.length > 0 ? this.#source.close() : this.#source.settle(verdicts));
     }
     for (const [at, verdict] of verdicts.entries())
       if (verdict !== null) this.#tellRefused(messages[at]?.name ?? "", verdict);
@@ -140,6 +151,26 @@ export class Bridge {
       if (fault !== null || !("text" in message.event)) break;
       texts.push(message.event.text);
     }
+    const known = countSame(texts, this.#known);
+    this.#known = known === 0 ? [] : this.#known.slice(known);
+    if (known > 0) return texts.slice(0, known).map(() => null);
+    try {
+      return await this.#ask(texts);
+    } catch (error) {
+      if (!isBreak(error)) this.#unanswered = texts;
+      throw error;
+    }
+  }
+
+  async #askAgain(): Promise<void> {
+    const texts = this.#unanswered;
+    const verdicts = await this.#ask(texts);
+    this.#unanswered = [];
+    // One that is refused is judged again when it comes.
+    this.#known = verdicts.every((verdict) => verdict === null) ? texts.slice(0, verdicts.length) : [];
+  }
+
+  async #ask(texts: readonly string[]): Promise<Verdict[]> {
     const verdicts = await this.#publisher.publish(texts);
     this.#isThere("service");
     return verdicts;
@@ -179,7 +210,17 @@ function faultOf({ event }: Message): string | null {
   if ("fault" in event) return event.fault;
   const max = limit("eventBodyBytesMax");
   const isLarge = event.text.length * 3 > max && Buffer.byteLength(event.text) > max;
-  return isLarge ? `It has more than ${max} bytes, which no event may have.` : null;
+  return isLarge ? tooLarge() : null;
+}
+
+export function tooLarge(): string {
+  return `It has more than ${limit("eventBodyBytesMax")} bytes, which no event may have.`;
+}
+
+/** How many of the first ones are the same. */
+function countSame(texts: readonly string[], others: readonly string[]): number {
+  const end = texts.findIndex((text, at) => text !== others[at]);
+  return end === -1 ? texts.length : end;
 }
 
 /** The plan's month turns, or its account gets another plan. */
@@ -188,7 +229,16 @@ const PLAN_WAIT_MS = 60_000;
 /** As `waitOf`. A source goes on coming in while a plan is used up, and waits where it is. */
 function passingOf(error: unknown): number | null {
   if (error instanceof SourceAway) return 0;
-  return error instanceof Refused && error.status === 402 ? PLAN_WAIT_MS : waitOf(error);
+  return isPlanUsedUp(error) ? PLAN_WAIT_MS : waitOf(error);
+}
+
+function isPlanUsedUp(error: unknown): boolean {
+  return error instanceof Refused && error.status === 402;
+}
+
+/** A rate limit that asks for no more than a pause, through which what was taken is held. */
+function isBreak(error: unknown): boolean {
+  return error instanceof Refused && error.status === 429 && (waitOf(error) ?? 0) <= AGAIN_MS.max;
 }
 
 /** What a variable of the environment holds: addresses with passwords stand there alone. */

@@ -30,11 +30,14 @@ class List implements Source {
   /** Of the next calls; null: it does what it is asked. */
   failures: (Error | null)[] = [];
   away: (readonly [string, Verdict])[] = [];
+  /** What it was asked, in its order. */
+  asked: string[] = [];
   #taken: Message[] = [];
 
   constructor(readonly messages: Message[]) {}
 
   async take(max: number): Promise<Message[]> {
+    this.asked.push("take");
     this.#fail();
     this.#taken = this.messages.slice(0, max);
     if (this.#taken.length === 0) this.ending.abort();
@@ -42,13 +45,16 @@ class List implements Source {
   }
 
   async settle(verdicts: readonly Verdict[]): Promise<void> {
+    this.asked.push("settle");
     this.#fail();
     for (const [at, verdict] of verdicts.entries())
       if (verdict !== null) this.away.push([this.#taken[at]?.name ?? "", verdict]);
     this.messages.splice(0, verdicts.length);
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.asked.push("close");
+  }
 
   #fail(): void {
     const failure = this.failures.shift();
@@ -101,12 +107,42 @@ test("a service that is away, and a plan that is used up, are told once and wait
   while (refusals.length > 0) await Bun.sleep(1);
   list.ending.abort();
   expect((await running).thrown).toBeNull();
-  expect(list.messages.length).toBe(1);
+  expect([list.messages.length, list.asked]).toEqual([1, ["take", "close"]]);
 });
 
-test("a rate limit is nothing to tell", async () => {
+test("while the service is away the source is closed, and what it brings again then is known", async () => {
+  refusals = [503, 502, 500].map((status) => new Response("", { status }));
+  const list = new List(messagesOf("one", "two"));
+  const { told } = await run(list);
+  expect(list.asked).toEqual(["take", "close", "take", "settle", "take"]);
+  expect([published, list.messages.length]).toEqual([["one", "two"], 0]);
+  expect(told).toContain("Published 2.");
+});
+
+test("what comes in place of what was published while the source was closed is published", async () => {
+  refusals = [new Response("", { status: 503 })];
+  const list = new List(messagesOf("one", "two", "three"));
+  const running = run(list);
+  while (!list.asked.includes("close")) await Bun.sleep(1);
+  const [one, , three] = list.messages;
+  list.messages.splice(0, 3, ...[one, three, one].filter((message) => message !== undefined));
+  await running;
+  expect(published).toEqual(["one", "two", "three", "three", "one"]);
+});
+
+test("a rate limit is nothing to tell, and the source stays open unless it asks for a long wait", async () => {
   refusals = [new Response("", { status: 429, headers: { "retry-after": "0" } })];
-  expect((await run(new List(messagesOf("one")))).told).toBe("Published 1.");
+  const list = new List(messagesOf("one"));
+  expect((await run(list)).told).toBe("Published 1.");
+  expect(list.asked).not.toContain("close");
+
+  refusals = [new Response("", { status: 429, headers: { "retry-after": "3600" } })];
+  const waiting = new List(messagesOf("one"));
+  const running = run(waiting);
+  while (refusals.length > 0) await Bun.sleep(1);
+  waiting.ending.abort();
+  await running;
+  expect(waiting.asked).toEqual(["take", "close"]);
 });
 
 test("a source that is away is waited for, and what was published before that comes again", async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { limit } from "../../../src/core/limits.ts";
 import { eventOf, type QueueOptions } from "../../../src/client/bridge/messages.ts";
 
 const read = (
@@ -31,7 +32,23 @@ test("an envelope is the request itself, with the message's id where it has none
   expect(read(' {"type":"c.d","data":{}}', options)).toEqual({
     text: '{"external_id":"q:1","type":"c.d","data":{}}',
   });
-  expect(read("{ }", options)).toEqual({ text: '{"external_id":"q:1" }' });
+  expect(read("{ }", options)).toEqual({ text: '{"external_id":"q:1"}' });
+});
+
+test("an id of null is none, and the other fields of its envelope stay as they are written", () => {
+  const body = '{"external_id": null, "data": {"n": 1.00000000000000000000001}, "type": "c.d"}';
+  const rest = '"data":{"n": 1.00000000000000000000001},"type":"c.d"}';
+  const options = { envelope: true };
+  expect(read(body, options)).toEqual({ text: `{"external_id":"q:1",${rest}` });
+  expect(read(body, options, null)).toEqual(NO_ID);
+  expect(read(body, { ...options, withoutIds: true }, null)).toEqual({ text: `{${rest}` });
+});
+
+test("a body that is larger than an event may be is not read", () => {
+  const body = new Uint8Array(limit("eventBodyBytesMax") + 1);
+  expect(read(body)).toEqual({
+    fault: `It has more than ${body.length - 1} bytes, which no event may have.`,
+  });
 });
 
 test("without an id it is none, unless that is said", () => {

@@ -35,16 +35,16 @@ export class RabbitmqTrial implements Trial {
   }
 
   /** Resolves once the server has them on its disk. */
-  send(messages: readonly Sent[]): Promise<void> {
+  send(messages: readonly Sent[], queue = QUEUE): Promise<void> {
     return this.#with(async (channel) => {
       for (const { body, ...properties } of messages)
-        channel.sendToQueue(QUEUE, Buffer.from(body), { persistent: true, ...properties });
+        channel.sendToQueue(queue, Buffer.from(body), { persistent: true, ...properties });
       await channel.waitForConfirms();
     });
   }
 
-  left(): Promise<number> {
-    return this.#with(async (channel) => (await channel.checkQueue(QUEUE)).messageCount);
+  left(queue = QUEUE): Promise<number> {
+    return this.#with(async (channel) => (await channel.checkQueue(queue)).messageCount);
   }
 
   /** Takes all out of a queue. */

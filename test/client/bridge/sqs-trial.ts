@@ -2,6 +2,7 @@
 import {
   CreateQueueCommand,
   GetQueueAttributesCommand,
+  ReceiveMessageCommand,
   SendMessageBatchCommand,
   SQSClient,
 } from "@aws-sdk/client-sqs";
@@ -12,7 +13,7 @@ import type { Trial } from "./trial.ts";
 
 const QUEUE = "orders";
 const KEYS = { AWS_ACCESS_KEY_ID: "AKIATEST", AWS_SECRET_ACCESS_KEY: "secret", AWS_REGION: "eu-central-1" };
-/** What a bridge that was killed had received is there again after that. */
+/** The queue's own time, which is less than a publish may take. */
 const HIDDEN_SECONDS = 3;
 const AT_ONCE = 10;
 
@@ -78,6 +79,16 @@ export class SqsTrial implements Trial {
     const asked = new GetQueueAttributesCommand({ QueueUrl: this.#queueUrl, AttributeNames: [...names] });
     const { Attributes: found = {} } = await this.#client.send(asked);
     return names.reduce((sum, name) => sum + Number(found[name]), 0);
+  }
+
+  /** Waits for longer than the queue hides what is received; the bodies that came. */
+  async receive(): Promise<string[]> {
+    const asked = new ReceiveMessageCommand({
+      QueueUrl: this.#queueUrl,
+      WaitTimeSeconds: HIDDEN_SECONDS + 2,
+    });
+    const { Messages: found = [] } = await this.#client.send(asked);
+    return found.map(({ Body: body = "" }) => body);
   }
 
   async kill9(): Promise<void> {

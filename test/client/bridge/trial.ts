@@ -35,7 +35,7 @@ export async function eventsOf(service: Service): Promise<Event[]> {
   return events;
 }
 
-/** Starts a bridge; resolves once it has its key's project. */
+/** Starts a bridge; resolves once its key is known to be good. */
 export async function startBridge(person: Person, words: readonly string[]): Promise<Running> {
   const running = new Running(person, ["bridge", ...words]);
   await running.tells("Ctrl-C ends it.");

@@ -5,13 +5,11 @@ import { type Call, CommandError, UsageError } from "../../../platform/command-l
 import { rest } from "../../steady-api.ts";
 import { type Message, requireEnv, runBridge, type Source, SourceAway } from "../bridge.ts";
 import { eventOf, type QueueOptions } from "../messages.ts";
-import type { Verdict } from "../publisher.ts";
+import { SIZE_MAX, type Verdict } from "../publisher.ts";
 
 /** A queue of RabbitMQ. */
 
 const URL_NAME = "AMQP_URL";
-/** Two batches: the next one is here while the one before is published. */
-const PREFETCH = 200;
 const CONNECT_MS_MAX = 10_000;
 const CLOSE_MS_MAX = 5000;
 /** An empty queue is waited at for so long; then once more. */
@@ -171,7 +169,7 @@ class Queue implements Source {
     channel.on("return", () => (link.isReturned = true));
     await channel.checkQueue(this.#queue);
     await makeQueue(connection, this.#refusedQueue);
-    await channel.prefetch(PREFETCH);
+    await channel.prefetch(SIZE_MAX);
     await channel.consume(this.#queue, (message) => {
       if (message === null) return end(new Error(`the queue ${this.#queue} is gone`));
       link.held.push(message);

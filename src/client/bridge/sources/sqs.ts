@@ -4,6 +4,7 @@ import {
   type Message as SqsMessage,
   ReceiveMessageCommand,
   SQSClient,
+  type SQSClientConfig,
   SQSServiceException,
 } from "@aws-sdk/client-sqs";
 import { messageOf } from "../../../core/errors.ts";
@@ -20,8 +21,11 @@ const MESSAGES_MAX = 10;
 const WAIT_SECONDS = 20;
 const ANSWER_MS_MAX = 30_000;
 const CONNECT_MS_MAX = 5000;
-/** For as long as Sealpost is away, what is held stays hidden from others: a pause, and the next attempt. */
-const HIDDEN_SECONDS = 90;
+/**
+ * What is held stays hidden from others for so long, whatever the queue's own time is: for a publish, a
+ * pause, and what SQS takes to hide it again.
+ */
+const HIDDEN_SECONDS = 45;
 
 /** `sealpost bridge sqs`: publishes the messages of a queue. */
 export function runBridgeSqs(call: Call<QueueOptions>): Promise<number> {
@@ -53,7 +57,8 @@ class SqsQueue implements Source {
   readonly #url: string;
   readonly #queue: string;
   readonly #options: QueueOptions;
-  readonly #client: SQSClient;
+  readonly #parts: SQSClientConfig;
+  #client: SQSClient | null = null;
   /** Received and not settled, in their order. */
   #held: SqsMessage[] = [];
 
@@ -64,8 +69,7 @@ class SqsQueue implements Source {
     this.name = `what comes to ${this.#queue}`;
     const requestHandler = { requestTimeout: ANSWER_MS_MAX, connectionTimeout: CONNECT_MS_MAX };
     // The loop asks again by itself, and says so.
-    const asked = { ...regionOf(url), endpoint: url.origin, requestHandler, maxAttempts: 1 };
-    this.#client = new SQSClient(asked);
+    this.#parts = { ...regionOf(url), endpoint: url.origin, requestHandler, maxAttempts: 1 };
   }
 
   async take(max: number, signal: AbortSignal): Promise<Message[]> {
@@ -80,7 +84,7 @@ class SqsQueue implements Source {
     if (done.length === 0) return;
     // One that is not deleted comes again, and is known then.
     await this.#ask(() =>
-      this.#client.send(new DeleteMessageBatchCommand({ QueueUrl: this.#url, Entries: entriesOf(done) })),
+      this.#open().send(new DeleteMessageBatchCommand({ QueueUrl: this.#url, Entries: entriesOf(done) })),
     );
   }
 
@@ -88,7 +92,12 @@ class SqsQueue implements Source {
   async close(): Promise<void> {
     if (this.#held.length > 0) await this.#hide(0).catch(() => {});
     this.#held = [];
-    this.#client.destroy();
+    this.#client?.destroy();
+    this.#client = null;
+  }
+
+  #open(): SQSClient {
+    return (this.#client ??= new SQSClient(this.#parts));
   }
 
   #read({ MessageId: id = "", Body: body = "", MessageAttributes: attributes }: SqsMessage): Message {
@@ -102,13 +111,14 @@ class SqsQueue implements Source {
       QueueUrl: this.#url,
       MaxNumberOfMessages: MESSAGES_MAX,
       WaitTimeSeconds: WAIT_SECONDS,
+      VisibilityTimeout: HIDDEN_SECONDS,
       MessageAttributeNames: ["type"],
     });
     try {
-      const { Messages: messages = [] } = await this.#client.send(question, { abortSignal: signal });
+      const { Messages: messages = [] } = await this.#open().send(question, { abortSignal: signal });
       this.#held = messages;
     } catch (error) {
-      // The wait was given up: what the answer would have brought is there again after the queue's own time.
+      // The wait was given up: what the answer would have brought is there again later.
       if (!signal.aborted) throw error;
     }
   }
@@ -117,7 +127,7 @@ class SqsQueue implements Source {
   async #hide(seconds: number): Promise<void> {
     const Entries = entriesOf(this.#held).map((entry) => ({ ...entry, VisibilityTimeout: seconds }));
     const question = new ChangeMessageVisibilityBatchCommand({ QueueUrl: this.#url, Entries });
-    const { Failed: failed = [] } = await this.#client.send(question);
+    const { Failed: failed = [] } = await this.#open().send(question);
     this.#held = this.#held.filter((_, at) => failed.every(({ Id }) => Id !== String(at)));
   }
 

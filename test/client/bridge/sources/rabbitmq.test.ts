@@ -1,12 +1,14 @@
 import { expect, test } from "bun:test";
 import { Person } from "../../kit.ts";
-import { onService } from "../../listening.ts";
+import { call, onService } from "../../listening.ts";
+import type { Service } from "../../../kit/service.ts";
 import { startBridge } from "../trial.ts";
 
 // With a server: test/slow/bridge.slow.ts.
 
+let service: Service;
 let person: Person;
-onService((at) => ({ person } = at));
+onService((at) => ({ service, person } = at));
 
 const AMQP_URL = "amqp://127.0.0.1:1";
 
@@ -19,6 +21,15 @@ test.each([
 ])("%j with %j is a wrong call", async (words, env, told) => {
   const { exitCode, stderr } = await person.types(["bridge", "rabbitmq", ...words], "", env);
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining(told)]);
+});
+
+test("a key that may not publish ends it before it connects", async () => {
+  const body = { name: "reads", scopes: ["read"] };
+  const { key } = await call<{ key: string }>(service, "POST", "/v1/api-keys", body);
+  const env = { AMQP_URL, SEALPOST_API_KEY: key };
+  const { exitCode, stderr } = await person.types(["bridge", "rabbitmq", "orders"], "", env);
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining("is answered 403")]);
+  expect(stderr).not.toContain("RabbitMQ");
 });
 
 test("a server that is not there is waited for, and an end does not wait", async () => {
