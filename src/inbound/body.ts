@@ -1,7 +1,7 @@
 import { depthOf } from "../core/json/json.ts";
 import { skim, type Wanted } from "../core/json/skim.ts";
 import { limit } from "../core/limits.ts";
-import { byName, type Fields, readForm } from "./form.ts";
+import { byName, Escaped, type Fields, readFormFields } from "./form.ts";
 import { type FormPart, readParts } from "./parts.ts";
 import type { InboundRequest } from "./provider.ts";
 import { decodeUtf8, readableText } from "./utf8.ts";
@@ -71,8 +71,9 @@ interface Spelled {
   readonly text: string | null;
 }
 
-/** One field: as it is where it holds JSON by custom, else a string. */
-function spelledField(name: string, value: string): Spelled {
+/** One field: as it is where it holds JSON by custom, else a string; of what is no text, its bytes. */
+function spelledField(name: string, value: string | Escaped): Spelled {
+  if (value instanceof Escaped) return { value: { base64: value.bytes().toString("base64") }, text: null };
   const parsed = JSON_FIELDS.has(name) ? tryJson(value) : null;
   return parsed ? { value: parsed.value, text: value.trim() } : { value, text: null };
 }
@@ -111,7 +112,7 @@ function formBody(fields: Fields<Spelled>, parts?: readonly FormPart[]): Body {
 }
 
 function readFields(request: Pick<InboundRequest, "body">): Body | null {
-  const fields = readForm(request);
+  const fields = readFormFields(request);
   if (fields === null || fields.size === 0) return null;
   const spelled = new Map<string, Spelled[]>();
   for (const [name, values] of fields)
@@ -122,17 +123,20 @@ function readFields(request: Pick<InboundRequest, "body">): Body | null {
   return formBody(spelled);
 }
 
-/** The field of a part: its text, or the part itself where that is a file, or no text. */
+/** The field of a part: its text, or the part itself where that is a file, no text, or more than one. */
 function fieldOf(part: FormPart): string | FormPart {
-  return (part.filename === null ? decodeUtf8(part.content) : null) ?? part;
+  const isField = part.filename === null && part.head === null;
+  return (isField ? decodeUtf8(part.content) : null) ?? part;
 }
 
 /**
  * A form's fields, of either kind of form, none of which is parsed; null where it is none. Files are among
  * them, as they are in `readBody`: a name that comes as a text and as a file came twice.
  */
-export function readUnparsedFields(request: Pick<InboundRequest, "body">): Fields<string | FormPart> | null {
-  const form = readForm(request);
+export function readUnparsedFields(
+  request: Pick<InboundRequest, "body">,
+): Fields<string | Escaped | FormPart> | null {
+  const form = readFormFields(request);
   if (form) return form;
   const parts = readParts(request.body);
   return parts && byName(parts.map((part) => [part.name, fieldOf(part)]));
@@ -151,9 +155,10 @@ function readPartsBody(bytes: Uint8Array): Body | null {
   return formBody(byName(fields), parts);
 }
 
-function spelledFile({ filename, contentType, content }: FormPart): Spelled {
-  const value = { filename, content_type: contentType, base64: Buffer.from(content).toString("base64") };
-  return { value, text: null };
+function spelledFile({ filename, contentType, head, content }: FormPart): Spelled {
+  const base64 = Buffer.from(content).toString("base64");
+  const file = { filename, content_type: contentType, base64 };
+  return { value: head === null ? file : { ...file, head }, text: null };
 }
 
 /**

@@ -43,17 +43,60 @@ function areEscapesUtf8(form: string): boolean {
   }
 }
 
-/**
- * A form's fields, none of nothing; null where it is no form, has too many, or is not UTF-8, its escapes
- * among it. Read once, as handshake, proof, identity and event all ask for it.
- */
-export const readForm = once(({ body }: Pick<InboundRequest, "body">): Fields<string> | null => {
-  const text = decodeUtf8(body);
-  if (text === null || isTooLong(text) || !areEscapesUtf8(text)) return null;
-  return text === "" || BEGINNING.test(text) ? byName(new URLSearchParams(text)) : null;
-});
+/** The value of a field whose escapes are no UTF-8, as it was written. */
+export class Escaped {
+  constructor(private readonly text: string) {}
 
-/** The text of a field that came once; null where it is a file, or came again, as whatever it did. */
+  /** What it stands for. */
+  bytes(): Buffer {
+    const written = Buffer.from(this.text.replaceAll("+", " ")).toString("latin1");
+    const toByte = (_all: string, hex: string) => String.fromCharCode(Number.parseInt(hex, 16));
+    return Buffer.from(written.replace(/%([0-9A-F]{2})/gi, toByte), "latin1");
+  }
+}
+
+/** Of one field; a name that is no UTF-8 stays as it was written. */
+function readField(text: string): readonly [string, string | Escaped] {
+  const sign = `${text}=`.indexOf("=");
+  const [name, value] = [text.slice(0, sign), text.slice(sign + 1)];
+  const readable = areEscapesUtf8(name) ? textOf(name) : name;
+  return [readable, areEscapesUtf8(value) ? textOf(value) : new Escaped(value)];
+}
+
+/** What escaped text stands for. */
+function textOf(escaped: string): string {
+  return new URLSearchParams(`=${escaped}`).get("") ?? "";
+}
+
+function fieldsOf(form: string): Iterable<readonly [string, string | Escaped]> {
+  if (areEscapesUtf8(form)) return new URLSearchParams(form);
+  const fields = form.split("&").filter((field) => field !== "");
+  return fields.map(readField);
+}
+
+/**
+ * A form's fields, none of nothing; null where it is no form, has too many, or its text is not UTF-8. Read
+ * once, as handshake, proof, identity and event all ask for it.
+ */
+export const readFormFields = once(
+  ({ body }: Pick<InboundRequest, "body">): Fields<string | Escaped> | null => {
+    const text = decodeUtf8(body);
+    if (text === null || isTooLong(text)) return null;
+    return text === "" || BEGINNING.test(text) ? byName(fieldsOf(text)) : null;
+  },
+);
+
+/** The same where all of it is signed; null also where an escape is no UTF-8: no text is what was signed. */
+export function readForm(request: Pick<InboundRequest, "body">): Fields<string> | null {
+  const fields = readFormFields(request);
+  return fields && areTexts(fields) ? fields : null;
+}
+
+function areTexts(fields: Fields<string | Escaped>): fields is Fields<string> {
+  return [...fields.values()].every((values) => values.every((value) => typeof value === "string"));
+}
+
+/** The text of a field that came once; null where it is no text, or came again, as whatever it did. */
 export function onlyOne(values: readonly unknown[] = []): string | null {
   const [first] = values;
   return values.length === 1 && typeof first === "string" ? first : null;

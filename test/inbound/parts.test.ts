@@ -1,4 +1,4 @@
-/** Of a form in parts nothing is lost: what holds more than fields of a form stays the text that it is. */
+/** Of a form in parts nothing is lost: what no name can be read of stands there as it came. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { readBody } from "../../src/inbound/body.ts";
@@ -67,8 +67,13 @@ const content = fc.oneof(
     .map((text) => Buffer.from(text)),
   fc.uint8Array({ maxLength: 8 }).map((bytes) => Buffer.from(bytes)),
 );
-const part = fc.record({ head: fc.constantFrom(...HEADS), content });
+/** What holds the boundary is cut there. */
+const uncut = content.filter((bytes) => !`\r\n${bytes.toString("latin1")}`.includes("\r\n--b"));
+const part = fc.record({ head: fc.constantFrom(...HEADS), content: uncut });
 const end = fc.constantFrom("--\r\n", "--", "", "--\r\nmore", "\r\n", "--x", "--\r\n\r\n");
+
+/** One disposition with one name. */
+const NAMED = /^content-disposition: form-data; name="?([^";\r]*)(?!.*; name)(?![^]*content-disposition)/i;
 
 test("every part stands in data under its name, or all of the body does as text", () => {
   let asForm = 0;
@@ -79,10 +84,12 @@ test("every part stands in data under its name, or all of the body does as text"
       const value = JSON.parse(data) as Record<string, unknown>;
       if (kind === "text") return expect(value).toEqual({ raw: new TextDecoder().decode(body) });
       asForm++;
-      const sent = parts.map(({ head, content: bytes }): [string, Buffer] => [
-        /; name="?([^";]*)/.exec(head)?.[1] ?? "without a name",
-        bytes,
-      ]);
+      const sent = parts.map(({ head, content: bytes }): [string, Buffer] => {
+        const [, name] = NAMED.exec(head) ?? [];
+        return name === undefined
+          ? ["", Buffer.concat([Buffer.from(`${head}\r\n\r\n`), bytes])]
+          : [name, bytes];
+      });
       const byName = (pairs: [string, Buffer][]) => pairs.toSorted(([a], [b]) => a.localeCompare(b));
       expect(byName(contentsIn(value))).toEqual(byName(sent));
     }),
@@ -129,20 +136,34 @@ describe("a form's part", () => {
       { filename: 'a \\"b\\".txt', contentType: "text/plain" },
     ],
     [`${SIMPLE}; filename=""`, { filename: "" }],
+    [`${SIMPLE}; filename="f\\"`, { name: "a", filename: "f\\", head: null }],
+    [`${SIMPLE}\r\nX-Other: 1\r\nContent-Description: more`, { name: "a", head: null }],
+    ...[
+      `${SIMPLE}; filename*=utf-8''f`,
+      `${SIMPLE}\r\nContent-Transfer-Encoding: base64`,
+      `${SIMPLE}\r\nContent-Length: 2`,
+      `${SIMPLE}; filename="f"\r\nX-Other: 1`,
+      `${SIMPLE}; filename="f"; size=1`,
+    ].map((head) => [head, { name: "a", head, content: Buffer.from("x") }] as const),
   ])("may have the head %j", (head, wanted) => {
     expect(readParts(written1(head))).toMatchObject([wanted]);
   });
 
   test.each([
-    ...HEADS.slice(5, -1),
+    ...HEADS.slice(5, 8),
+    ...HEADS.slice(9, 13),
+    `${SIMPLE}\r\n${SIMPLE}`,
     "",
     `${SIMPLE}\r\n folded`,
-    `${SIMPLE}\r\nContent-Length: 2`,
-    `${SIMPLE}\r\nContent-Description: more`,
     `${SIMPLE}; filename="${"f".repeat(5000)}"`,
     'Content-Disposition: form-data; name="a',
     'Content-Disposition: form-data; name="a"more',
-  ])("is none with the head %j", (head) => expect(readParts(written1(head))).toBeNull());
+  ])("is none with the head %j, and beside another it is kept whole", (head) => {
+    expect(readParts(written1(head))).toBeNull();
+    const both = [head, SIMPLE].map((each) => ({ head: each, content: Buffer.from("x") }));
+    const whole = Buffer.from(`${head}\r\n\r\nx`);
+    expect(readParts(written(both))).toMatchObject([{ name: "", content: whole }, { name: "a" }]);
+  });
 
   test("that is no UTF-8 keeps its bytes", () => {
     const bytes = Buffer.of(0x61, 0xff);
@@ -154,6 +175,9 @@ describe("a form's part", () => {
 
 test("nothing stands before the first boundary nor behind the last", () => {
   for (const ending of ["--", "--\r\n"]) expect(readParts(written1(SIMPLE, "x", ending))).toHaveLength(1);
+  expect(readParts(written1(SIMPLE, "--b\r\n\r\nmore"))).toBeNull();
+  const more = { name: "", content: Buffer.from("more") };
+  expect(readParts(written1(SIMPLE, "x\r\n--b\r\nmore"))).toMatchObject([{ name: "a" }, more]);
   for (const ending of ["", "\r\n", "--\r\nmore", "--more", "--\r\n\r\n", "x--"])
     expect(readParts(written1(SIMPLE, "x", ending))).toBeNull();
   for (const text of [

@@ -1,9 +1,10 @@
 import { emptyHandshake, textHandshake } from "../answers.ts";
+import { readUnparsedFields } from "../body.ts";
 import { credential } from "../config.ts";
 import { docs, officialSdk } from "../define.ts";
 import { hmac, isAnySame } from "../digest.ts";
 import { derived, type Facts, readPath, signedText } from "../facts.ts";
-import { readForm } from "../form.ts";
+import { onlyOne } from "../form.ts";
 import type { Reception } from "../provider.ts";
 import type { ProviderRow } from "../row.ts";
 import { type Arrival, refused, type Scheme, VERIFIED, type Verdict } from "../schemes/scheme.ts";
@@ -34,14 +35,13 @@ function signatureFor(publicKey: string, signatures: string): string | undefined
 
 function verify({ request, material }: Arrival): Verdict {
   const { public_key, private_key } = material.credentials;
-  const form = readForm(request);
-  const [signatures, ...moreSignatures] = form?.get("bt_signature") ?? [];
-  const [payload, ...morePayloads] = form?.get("bt_payload") ?? [];
-  if (signatures === undefined || payload === undefined) return refused("missing_header");
+  const fields = readUnparsedFields(request);
+  const proof = ["bt_signature", "bt_payload"].map((name) => fields?.get(name));
+  if (proof.includes(undefined)) return refused("missing_header");
   if (public_key === undefined || private_key === undefined) return refused("awaiting_secret");
   // Of two fields of one name a reader of the event may take the one that is not signed.
-  const isOne = moreSignatures.length === 0 && morePayloads.length === 0;
-  if (!isOne || !isPayload(payload)) return refused("malformed");
+  const [signatures = null, payload = null] = proof.map((values) => onlyOne(values));
+  if (signatures === null || payload === null || !isPayload(payload)) return refused("malformed");
   const signature = signatureFor(public_key, signatures);
   if (signature === undefined) return refused("unknown_key");
   const expected = [payload, `${payload}\n`].map((content) => sign(private_key, content));
