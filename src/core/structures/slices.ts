@@ -29,8 +29,8 @@ export class Slices {
    * which needs no rest.
    */
   run<Made>(accountId: number, projectId: number, slice: () => Promise<Made> | null): Promise<Made | null> {
-    return new Promise((resolve) => {
-      void this.#one.run([String(accountId), String(projectId)], async () => {
+    return new Promise((resolve, reject) => {
+      const work = async () => {
         const began = this.parts.monotonic();
         const made = slice();
         resolve(made);
@@ -38,7 +38,8 @@ export class Slices {
         await made.catch(() => {});
         const ms = restAfter(this.parts.monotonic() - began);
         await new Promise<void>((next) => this.parts.later(ms, next));
-      });
+      };
+      this.#one.run([String(accountId), String(projectId)], work).catch(reject);
     });
   }
 }

@@ -210,9 +210,11 @@ export class PollActor {
   /** Its turn has come. */
   #takeForDisposal(): readonly number[] {
     if (this.#state.mode !== "disposing") return [];
-    const isMeant = isClosed(this.endpoint) && this.parts.canRecord();
-    const ids = isMeant ? this.parts.parked(this.endpoint.id, limit("sliceRows")).map(({ id }) => id) : [];
-    this.#state = ids.length > 0 ? { mode: "disposing", isEnding: true } : { mode: "open" };
+    // Where the rows cannot be read it may stand in line again.
+    this.#state = { mode: "open" };
+    if (!isClosed(this.endpoint) || !this.parts.canRecord()) return [];
+    const ids = this.parts.parked(this.endpoint.id, limit("sliceRows")).map(({ id }) => id);
+    if (ids.length > 0) this.#state = { mode: "disposing", isEnding: true };
     return ids;
   }
 

@@ -80,3 +80,13 @@ test("one that fails is told to who asked for it, and is followed by a rest too"
   await stage.rest();
   expect(await next).toBe("b");
 });
+
+test("one that throws before it begins is told to who asked for it too, and the next one runs", async () => {
+  const stage = new Stage();
+  const thrown = stage.slices.run(1, 1, () => {
+    throw new Error("the disk cannot be read");
+  });
+  const next = stage.run("b", 1, 1);
+  await expect(thrown).rejects.toThrow("the disk cannot be read");
+  expect(await next).toBe("b");
+});

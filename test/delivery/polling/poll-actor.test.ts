@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { limit } from "../../../src/core/limits.ts";
 import type { Endpoint } from "../../../src/core/model.ts";
@@ -22,7 +22,7 @@ class Stage {
       this.parked.slice(0, count).map((id) => ({ id, endpointId: 1, due: 0, queueOrder: id, load: null })),
     dispose: (_, take) =>
       this.isLineTaken
-        ? new Promise((resolve) => this.inLine.push(() => resolve(this.#dispose(take()))))
+        ? new Promise<void>((go) => this.inLine.push(go)).then(() => this.#dispose(take()))
         : this.#dispose(take()),
     canRecord: () => this.canRecord,
     isSuspended: () => this.isSuspended,
@@ -242,6 +242,21 @@ test("while others have their turn nothing is ended: not once it is enabled, and
   await another.actor.stop();
   await another.openLine();
   expect(another.disposing).toEqual([]);
+});
+
+test("a turn in which its rows cannot be read is told, and the next wake asks for another one", async () => {
+  const stage = new Stage();
+  stage.parked = [1];
+  stage.isLineTaken = true;
+  stage.change({ status: "deleted" });
+  const { parked } = stage;
+  spyOn(parked, "slice").mockImplementationOnce(() => {
+    throw new Error("the disk cannot be read");
+  });
+  await stage.openLine();
+  expect(stage.failures.map(String)).toEqual(["Error: the disk cannot be read"]);
+  stage.actor.wake();
+  expect(stage.disposing.map(({ ids }) => ids)).toEqual([[1]]);
 });
 
 test("a stop sends everybody away, lets nobody wait, and comes after what is on its way to the disk", async () => {
