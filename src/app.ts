@@ -407,7 +407,7 @@ function openJobs(config: Config, { data, dates, outbound, eraser, checkpoints, 
   const { actors, metrics } = outbound;
   const retention = new Retention({ data, actors, expires: ({ kind }) => isPolled(kind) });
   const onDisabled = ({ id }: { id: number }) => reportDisabled(data.ids.encode("ep", id), "failing", logger);
-  const elsewhere = new Elsewhere({ data, hasReached: (to, id) => hasReached(to, id, config) });
+  const elsewhere = new Elsewhere({ data, hasReached: (to, id) => hasReached(to, id, config.operatorToken) });
   const table = scheduledJobs({
     data,
     actors,

@@ -102,7 +102,10 @@ export interface Account {
 export interface MovedTo {
   /** Its two characters. */
   cell: string;
-  /** `host:port` of its machines; none where nobody comes here for the account. */
+  /**
+   * `host:port` of its machines; none where nobody comes here for the account, as it never lived here: its
+   * row is of the copy with which this cell began.
+   */
   machines: readonly string[];
   /**
    * False until the row that says so is on the disk: before, a replica may have it that this disk would lack

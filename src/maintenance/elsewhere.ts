@@ -106,34 +106,28 @@ export async function finishDepartures({ store, tenants }: Pick<Data, "store" | 
   }
 }
 
-/** Who asks: this cell, with the token that all cells have in common. */
-interface Asking {
-  cell: string;
-  operatorToken: string | null;
-}
-
 /**
  * Asks the machines of a cell, as its operator, whether an account has come to one of them, which has
  * uploaded what it has: before, a lost disk there would leave what is here alone. It may have gone on to a
- * third cell since. Many a machine has a row of the account and never had it, this one too: that row names
- * the cell that is asked, or this one.
+ * third cell since. Many a machine has a row of the account and never had it, and an address may lead to
+ * another cell: so the answer names the cell in which the account lives or has lived. One of a version that
+ * does not name it says nothing. `token`: the operator's, which all cells have in common.
  */
 export async function hasReached(
   { cell, machines }: MovedTo,
   accountId: string,
-  asking: Asking,
+  token: string | null,
 ): Promise<boolean> {
   const asked = machines.map(async (machine) => {
-    const ask = (path: string) =>
-      askMachine(machine, path, { token: asking.operatorToken ?? "", timeoutMs: ASK_MS });
+    const ask = (path: string) => askMachine(machine, path, { token: token ?? "", timeoutMs: ASK_MS });
     const [account, metrics] = await Promise.all([
       ask(`/v1/operator/accounts/${accountId}`),
       ask("/metrics"),
     ]);
     const uploads = /^sealpost_replica_uploads (\d+)/m.exec(await metrics.text())?.[1] ?? "0";
     if (!account.ok || Number(uploads) === 0) return false;
-    const { moved_to: movedTo } = (await account.json()) as { moved_to?: string | null };
-    return movedTo !== undefined && movedTo !== cell && movedTo !== asking.cell;
+    const { lived_in: livedIn } = (await account.json()) as { lived_in?: string | null };
+    return livedIn === cell;
   });
   const answers = await Promise.allSettled(asked);
   return answers.some((answer) => answer.status === "fulfilled" && answer.value);

@@ -91,31 +91,38 @@ describe("what is left of it", () => {
   test("is needed until the other cell has uploaded what it has", async () => {
     let uploads = 0;
     let status = 200;
-    let movedTo: string | null = null;
+    let answer: object = { moved_to: null, lived_in: "2B" };
     const cell = Bun.serve({
       port: 0,
       fetch: ({ url }) =>
         url.endsWith("/metrics")
           ? new Response(`# TYPE x gauge\nsealpost_replica_uploads ${uploads}\n`)
-          : Response.json({ moved_to: movedTo }, { status }),
+          : Response.json(answer, { status }),
     });
     const machines = ["127.0.0.1:1", `127.0.0.1:${cell.port}`];
     const to = { cell: "2B", machines, isOnDisk: true, taker: null, hasArrived: false };
-    const asks = { cell: "1A", operatorToken: "t" };
-    expect(await hasReached(to, "acct_a", asks)).toBe(false);
+    expect(await hasReached(to, "acct_a", "t")).toBe(false);
     uploads = 1;
-    expect(await hasReached(to, "acct_a", asks)).toBe(true);
-    // A machine that has a row of it and never had it: this one, or one that began with a copy.
-    for (const cellOfIt of ["2B", "1A"]) {
-      movedTo = cellOfIt;
-      expect(await hasReached(to, "acct_a", asks)).toBe(false);
-    }
+    expect(await hasReached(to, "acct_a", "t")).toBe(true);
     // It has been there, and has gone on to a third cell before anybody asked.
-    movedTo = "3C";
-    expect(await hasReached(to, "acct_a", asks)).toBe(true);
-    movedTo = null;
+    answer = { moved_to: "3C", lived_in: "2B" };
+    expect(await hasReached(to, "acct_a", "t")).toBe(true);
+    for (const [why, said] of Object.entries({
+      "began with a copy of this cell": { moved_to: "1A", lived_in: null },
+      "its machine was lost before, and it began anew with a copy of a third": {
+        moved_to: "3C",
+        lived_in: null,
+      },
+      "the address is this cell's": { moved_to: "2B", lived_in: "1A" },
+      "the address is that of a cell in which it was long ago": { moved_to: "4D", lived_in: "3C" },
+      "a version that does not say it": { moved_to: null },
+    })) {
+      answer = said;
+      expect([why, await hasReached(to, "acct_a", "t")]).toEqual([why, false]);
+    }
+    answer = { moved_to: null, lived_in: "2B" };
     status = 404;
-    expect(await hasReached(to, "acct_a", asks)).toBe(false);
+    expect(await hasReached(to, "acct_a", "t")).toBe(false);
     await cell.stop(true);
   });
 

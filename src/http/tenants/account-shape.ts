@@ -39,6 +39,10 @@ const accountFields = {
     Type.String(),
     "The cell in which it lives, or which knows where; null: this one. What is left of it here is removed.",
   ),
+  lived_in: nullable(
+    Type.String(),
+    "This cell, where the account lives or has lived in it; null: it only began with a copy in which the account was.",
+  ),
   created_at: timeShape,
 };
 
@@ -72,6 +76,7 @@ const accountExampleFields = {
   plan: "free",
   suspended: false,
   moved_to: null,
+  lived_in: "00",
   created_at: "2026-11-20T08:00:00.000Z",
 };
 
@@ -97,13 +102,17 @@ export const accountExample: AccountAnswer = {
   usage: { month: "2026-11", deliveries: 1204, limit: 10_000, remaining: 8796, overage: 0 },
 };
 
-export function fieldsOf({ ids }: Needs<"ids">, account: Account): Omit<AccountAnswer, "projects" | "usage"> {
+export function fieldsOf(
+  { ids, cell }: Needs<"ids" | "cell">,
+  account: Account,
+): Omit<AccountAnswer, "projects" | "usage"> {
   return {
     id: ids.encode("acct", account.id),
     name: account.name,
     plan: account.plan,
     suspended: account.suspended,
     moved_to: account.movedTo?.cell ?? null,
+    lived_in: account.movedTo?.machines.length === 0 ? null : cell,
     created_at: timeText(keyTime(account.id)),
   };
 }
@@ -113,7 +122,7 @@ function projectOf({ ids }: Needs<"ids">, { id, name, mode }: Project): AccountA
 }
 
 export function accountOf(
-  services: Needs<"ids" | "meter">,
+  services: Needs<"ids" | "cell" | "meter">,
   account: Account,
   projects: readonly Project[],
 ): AccountAnswer {
@@ -135,7 +144,7 @@ export function createdProjectOf(
 
 /** Holds keys that are shown once. */
 export function createdAccountOf(
-  services: Needs<"ids">,
+  services: Needs<"ids" | "cell">,
   account: Account,
   projects: readonly NewProject[],
 ): Static<typeof createdAccountShape> {
@@ -159,7 +168,7 @@ export function findAccount(services: Needs<"ids" | "tenants">, id: string): Acc
 }
 
 /** As the operator sees it. */
-export function describeAccount(services: Needs<"ids" | "tenants" | "meter">, account: Account) {
+export function describeAccount(services: Needs<"ids" | "cell" | "tenants" | "meter">, account: Account) {
   const newestFirst = services.tenants.projectsOf(account.id).below();
   return accountOf(services, account, [...newestFirst].toReversed());
 }

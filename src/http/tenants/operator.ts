@@ -27,7 +27,7 @@ import type { Needs } from "../framework/services.ts";
 import { nameText } from "../shared/shapes.ts";
 
 /** What the operator does: accounts, their plans and projects. */
-export function operatorRoutes(services: Needs<"ids" | "tenants" | "meter" | "actors">): AnyRoute[] {
+export function operatorRoutes(services: Needs<"ids" | "cell" | "tenants" | "meter" | "actors">): AnyRoute[] {
   return [
     createAccount(services),
     listAccounts(services),
@@ -43,7 +43,7 @@ const nameShape = nameText(limit("nameLengthMax"));
 
 const UNKNOWN_PLAN = { invalid_request: "Fields are wrong, or there is no such plan." };
 
-function createAccount(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
+function createAccount(services: Needs<"ids" | "cell" | "tenants" | "meter">): AnyRoute {
   const { tenants } = services;
   return route({
     ...SHARED,
@@ -88,7 +88,7 @@ function requirePlan({ meter }: Needs<"meter">, plan: string): void {
   if (!meter.hasPlan(plan)) throw invalid("/plan", `Expected one of ${meter.planNames.join(", ")}.`);
 }
 
-function listAccounts(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
+function listAccounts(services: Needs<"ids" | "cell" | "tenants" | "meter">): AnyRoute {
   const { tenants } = services;
   return route({
     ...SHARED,
@@ -107,7 +107,7 @@ function listAccounts(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
   });
 }
 
-function readAccount(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
+function readAccount(services: Needs<"ids" | "cell" | "tenants" | "meter">): AnyRoute {
   return route({
     ...SHARED,
     method: "GET",
@@ -122,7 +122,7 @@ function readAccount(services: Needs<"ids" | "tenants" | "meter">): AnyRoute {
   });
 }
 
-function changeAccount(services: Needs<"ids" | "tenants" | "meter" | "actors">): AnyRoute {
+function changeAccount(services: Needs<"ids" | "cell" | "tenants" | "meter" | "actors">): AnyRoute {
   const { tenants } = services;
   return route({
     ...SHARED,

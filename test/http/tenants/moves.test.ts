@@ -111,6 +111,22 @@ describe("a move", () => {
       ).toBe(409);
   });
 
+  test("leaves a row that says that the account has lived here, which that of a copy does not", async () => {
+    const { store, tenants } = it.api.data;
+    const look = async () => {
+      const path = `/v1/operator/accounts/${it.id}`;
+      const { json } = await it.api.call("GET", path, undefined, OPERATOR_TOKEN);
+      return [json["moved_to"], json["lived_in"]];
+    };
+    expect(await look()).toEqual([null, "00"]);
+    await it.moved();
+    expect(await look()).toEqual(["2B", "00"]);
+    const movedTo = { cell: "2B", machines: [], isOnDisk: true, taker: null, hasArrived: true };
+    const { made } = await store.write(() => tenants.updateAccount(it.made.account.id, () => ({ movedTo })));
+    tenants.rememberAccount(made);
+    expect(await look()).toEqual(["2B", null]);
+  });
+
   test("is refused to a cell that others have moved to before, or that follows another one", async () => {
     const next = await it.api.data.tenants.createAccount({ name: "next", plan: "pro" });
     expect((await it.move({ installation: "another" })).json["detail"]).toContain("follows the replica");
