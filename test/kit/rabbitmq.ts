@@ -60,6 +60,11 @@ export class Rabbitmq implements AsyncDisposable {
     await runCommand(["epmd", "-port", String(this.#ports.mapper), "-kill"]).catch(() => "");
   }
 
+  /** The share of the machine's memory above which it takes nothing more: 0.4 where nothing is said. */
+  async setMemory(share: string): Promise<void> {
+    await runCommand([join(BIN, "rabbitmqctl"), "set_vm_memory_high_watermark", share], this.#env());
+  }
+
   /** Makes something, by the management API. */
   async admin(path: string, body: unknown): Promise<void> {
     const headers = { ...GUEST, "content-type": "application/json" };
@@ -73,9 +78,19 @@ export class Rabbitmq implements AsyncDisposable {
     this.#folder.remove();
   }
 
+  /** By which its programs find each other. */
+  #env(): Record<string, string> {
+    return {
+      HOME: this.#folder.path,
+      ERL_EPMD_ADDRESS: "127.0.0.1",
+      ERL_EPMD_PORT: String(this.#ports.mapper),
+      RABBITMQ_NODENAME: `sealpost${this.#ports.amqp}@localhost`,
+    };
+  }
+
   #makeServer(): RealServer {
     const { path } = this.#folder;
-    const { amqp, management, distribution, mapper } = this.#ports;
+    const { amqp, management } = this.#ports;
     const settings = [
       `listeners.tcp.1 = 127.0.0.1:${amqp}`,
       "management.tcp.ip = 127.0.0.1",
@@ -87,11 +102,8 @@ export class Rabbitmq implements AsyncDisposable {
       name: "RabbitMQ",
       command: [join(BIN, "rabbitmq-server")],
       env: {
-        HOME: path,
-        ERL_EPMD_ADDRESS: "127.0.0.1",
-        ERL_EPMD_PORT: String(mapper),
-        RABBITMQ_NODENAME: `sealpost${amqp}@localhost`,
-        RABBITMQ_DIST_PORT: String(distribution),
+        ...this.#env(),
+        RABBITMQ_DIST_PORT: String(this.#ports.distribution),
         RABBITMQ_CONFIG_FILE: join(path, "rabbitmq.conf"),
         RABBITMQ_ENABLED_PLUGINS_FILE: join(path, "plugins"),
         RABBITMQ_MNESIA_BASE: join(path, "data"),

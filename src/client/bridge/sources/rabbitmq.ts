@@ -1,4 +1,4 @@
-import { type ChannelModel, type ConfirmChannel, connect, type ConsumeMessage } from "amqplib";
+import { type Channel, type ChannelModel, type ConfirmChannel, connect, type ConsumeMessage } from "amqplib";
 import { messageOf } from "../../../core/errors.ts";
 import { isObject } from "../../../core/json/value.ts";
 import { type Call, CommandError, UsageError } from "../../../platform/command-line.ts";
@@ -11,6 +11,7 @@ import { SIZE_MAX, type Verdict } from "../publisher.ts";
 
 const URL_NAME = "AMQP_URL";
 const CONNECT_MS_MAX = 10_000;
+const CONFIRM_MS_MAX = 10_000;
 const CLOSE_MS_MAX = 5000;
 /** An empty queue is waited at for so long; then once more. */
 const WAIT_MS = 60_000;
@@ -41,14 +42,23 @@ function readUrl(): string {
 /** A connection, and what it has brought. */
 interface Link {
   connection: ChannelModel;
-  channel: ConfirmChannel;
+  channel: Channel;
   /** In their order; those that were taken last come first. */
   held: ConsumeMessage[];
   /** Why nothing more comes. */
   fault: Error | null;
   /** Ends a wait for a message. */
   wake: AbortController;
-  /** A refused message that found no queue. */
+}
+
+/**
+ * Where refused messages go. A server that is short of memory or disk reads nothing more from a connection
+ * that publishes, so that one acknowledges nothing.
+ */
+interface Outlet {
+  connection: ChannelModel;
+  channel: ConfirmChannel;
+  /** A message found no queue. */
   isReturned: boolean;
 }
 
@@ -60,6 +70,7 @@ class Queue implements Source {
   readonly #options: RabbitmqOptions;
   readonly #refusedQueue: string;
   #link: Link | null = null;
+  #outlet: Outlet | null = null;
 
   constructor(url: string, queue: string, options: RabbitmqOptions) {
     this.#url = url;
@@ -82,10 +93,10 @@ class Queue implements Source {
   async settle(verdicts: readonly Verdict[]): Promise<void> {
     if (verdicts.length === 0) return;
     await this.#with(async (link) => {
-      const settled = link.held.splice(0, verdicts.length);
-      for (const [at, message] of settled.entries()) {
+      for (const [at, message] of link.held.slice(0, verdicts.length).entries()) {
         const verdict = verdicts[at] ?? null;
-        if (verdict !== null) await this.#putAway(link, message, verdict);
+        if (verdict !== null) await this.#putAway(message, verdict);
+        link.held.shift();
         link.channel.ack(message);
       }
     });
@@ -94,14 +105,14 @@ class Queue implements Source {
   async close(): Promise<void> {
     const link = this.#link;
     this.#link = null;
-    if (link === null) return;
-    const closing = async () => {
-      // What was acknowledged is read by the server before this; the rest comes to another consumer.
-      await link.channel.close();
-      await link.connection.close();
-    };
-    // A connection that is gone has nothing to close; one that is cut does not answer.
-    await within(CLOSE_MS_MAX, closing()).catch(() => {});
+    // What was acknowledged is read by the server before this; the rest comes to another consumer.
+    await Promise.all([closed(link), this.#closeOutlet()]);
+  }
+
+  #closeOutlet(): Promise<void> {
+    const outlet = this.#outlet;
+    this.#outlet = null;
+    return closed(outlet);
   }
 
   #read(message: ConsumeMessage): Message {
@@ -113,8 +124,22 @@ class Queue implements Source {
     return { name, event: eventOf(received, this.#options) };
   }
 
-  /** Resolves once the queue of refused messages has it. */
-  async #putAway(link: Link, { content, properties, fields }: ConsumeMessage, reason: string): Promise<void> {
+  /** Resolves once the queue of refused messages has it. Where it fails, what is held stays held. */
+  async #putAway(message: ConsumeMessage, reason: string): Promise<void> {
+    try {
+      this.#outlet ??= await this.#open((connection) => this.#pour(connection));
+      await within(CONFIRM_MS_MAX, this.#send(this.#outlet, message, reason));
+    } catch (error) {
+      await this.#closeOutlet();
+      throw toldOf(new Error(`${this.#refusedQueue} does not take it: ${messageOf(error)}`));
+    }
+  }
+
+  async #send(
+    outlet: Outlet,
+    { content, properties, fields }: ConsumeMessage,
+    reason: string,
+  ): Promise<void> {
     const { contentType, contentEncoding, messageId, type, timestamp, correlationId, appId } = properties;
     // By a CC it would go to further queues.
     const { CC: _, ...headers } = (properties.headers ?? {}) as Record<string, unknown>;
@@ -125,28 +150,41 @@ class Queue implements Source {
     };
     const options = { ...kept, headers: { ...headers, ...told }, persistent: true, mandatory: true };
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    link.channel.sendToQueue(this.#refusedQueue, content, options, (error: unknown) =>
-      error ? reject(new Error(`${this.#refusedQueue} does not take it: ${messageOf(error)}`)) : resolve(),
+    outlet.channel.sendToQueue(this.#refusedQueue, content, options, (error: unknown) =>
+      error ? reject(new Error(messageOf(error))) : resolve(),
     );
     await promise;
-    if (link.isReturned) throw new Error(`${this.#refusedQueue} is gone`);
+    if (outlet.isReturned) throw new Error("it is gone");
+  }
+
+  async #pour(connection: ChannelModel): Promise<Outlet> {
+    const channel = await connection.createConfirmChannel();
+    const outlet: Outlet = { connection, channel, isReturned: false };
+    channel.on("error", () => {});
+    channel.on("return", () => (outlet.isReturned = true));
+    // It may have gone since the bridge began.
+    await makeQueue(connection, this.#refusedQueue);
+    return outlet;
   }
 
   /** Works with a connection; after a failure it is a new one. */
   async #with<T>(work: (link: Link) => Promise<T>): Promise<T> {
     try {
-      this.#link ??= await this.#open();
+      this.#link ??= await this.#open((connection) => this.#listen(connection));
       return await work(this.#link);
     } catch (error) {
+      if (error instanceof SourceAway) throw error;
       await this.close();
       throw toldOf(error);
     }
   }
 
-  async #open(): Promise<Link> {
+  async #open<T>(make: (connection: ChannelModel) => Promise<T>): Promise<T> {
     const connection = await connect(this.#url, { timeout: CONNECT_MS_MAX });
+    // What is wrong rejects what was asked for, or ends the channel.
+    connection.on("error", () => {});
     try {
-      return await within(CONNECT_MS_MAX, this.#listen(connection));
+      return await within(CONNECT_MS_MAX, make(connection));
     } catch (error) {
       await within(CLOSE_MS_MAX, connection.close()).catch(() => {});
       throw error;
@@ -154,11 +192,9 @@ class Queue implements Source {
   }
 
   async #listen(connection: ChannelModel): Promise<Link> {
-    // What is wrong rejects what was asked for, or ends the channel below.
-    connection.on("error", () => {});
-    const channel = await connection.createConfirmChannel();
+    const channel = await connection.createChannel();
     const wake = new AbortController();
-    const link: Link = { connection, channel, held: [], fault: null, wake, isReturned: false };
+    const link: Link = { connection, channel, held: [], fault: null, wake };
     const end = (error?: unknown) => {
       link.fault ??= error instanceof Error ? error : new Error("the connection is closed");
       link.wake.abort();
@@ -166,7 +202,6 @@ class Queue implements Source {
     connection.on("error", end);
     channel.on("error", end);
     channel.on("close", end);
-    channel.on("return", () => (link.isReturned = true));
     await channel.checkQueue(this.#queue);
     await makeQueue(connection, this.#refusedQueue);
     await channel.prefetch(SIZE_MAX);
@@ -177,6 +212,16 @@ class Queue implements Source {
     });
     return link;
   }
+}
+
+/** A connection that is gone has nothing to close; one that is cut does not answer. */
+async function closed(link: { connection: ChannelModel; channel: Channel } | null): Promise<void> {
+  if (link === null) return;
+  const closing = async () => {
+    await link.channel.close();
+    await link.connection.close();
+  };
+  await within(CLOSE_MS_MAX, closing()).catch(() => {});
 }
 
 /** The library says nothing of some questions whose connection is lost before the answer. */

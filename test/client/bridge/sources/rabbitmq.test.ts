@@ -4,7 +4,7 @@ import { call, onService } from "../../listening.ts";
 import type { Service } from "../../../kit/service.ts";
 import { startBridge } from "../trial.ts";
 
-// With a server: test/slow/bridge.slow.ts.
+// With a server: test/slow/bridge.slow.ts and test/slow/bridge-rabbitmq.slow.ts.
 
 let service: Service;
 let person: Person;
