@@ -24,6 +24,11 @@ interface Named {
   sourceId: number | null;
 }
 
+interface Incoming extends Named {
+  /** As it would be stored. */
+  data: string;
+}
+
 /** Thrown where an event came with a proof that has made another one. */
 export class ProofSpent extends Error {}
 
@@ -44,7 +49,7 @@ export class KnownEvents {
   }
 
   /** The event that came before, or null. Throws ProofSpent where its proof has made another one. */
-  find(incoming: Named): Event | null {
+  find(incoming: Incoming): Event | null {
     return this.#findByProof(incoming, this.#findById(incoming));
   }
 
@@ -98,9 +103,9 @@ export class KnownEvents {
    * A proof that has made an event makes no other, unless the body is cut as it was then. The same event in
    * another cut is refused too: it would let that cut's others in. Where the event is known for a shorter
    * time than its proof, what is equal to it may happen again. The same body without what it was known by is
-   * what it has made.
+   * what it has made, and so is the same data: of an event of an earlier version no body is remembered.
    */
-  #findByProof({ sourceId }: Named, known: Event | null): Event | null {
+  #findByProof({ sourceId, data }: Incoming, known: Event | null): Event | null {
     if (!this.identity?.proof || sourceId === null) return known;
     const { dedup } = this.data;
     const { deliveryId, proof } = this.identity;
@@ -110,8 +115,10 @@ export class KnownEvents {
     const hasMade = (part: string) => dedup.find(sourceId, keyOfProof(id, part)) !== null;
     const isEqual = () => deliveryId !== null && outlives(proof, this.identity) && hasMade(deliveryId);
     if (cut === undefined ? isEqual() : hasMade(cut)) return known;
-    if (known === null && content !== undefined && hasMade(contentPart(content)))
-      return this.#eventOf(made, sourceId);
+    const isSame = () =>
+      (content !== undefined && hasMade(contentPart(content))) ||
+      this.data.events.getWithData(made)?.data === data;
+    if (known === null && cut === undefined && isSame()) return this.#eventOf(made, sourceId);
     throw new ProofSpent();
   }
 

@@ -44,13 +44,15 @@ describe("a request that comes again, without its id too, is the first event", (
         const incoming = {
           sourceId: PROVIDER_ROWS.findIndex((row) => row.key === key) * 2 + at,
           externalId: null,
+          // Nothing is known by its data alone.
+          data: '{"other":true}',
         };
         const identity = await identityOf(key, request);
         if (identity === null) continue;
         walked++;
         const known = (one: Identity) => new KnownEvents(it.data, it.project.id, one);
         const id = await it.data.store.write(() => {
-          const made = it.insertEvent(0, incoming);
+          const made = it.insertEvent();
           known(identity).remember(incoming, made);
           return made;
         });

@@ -10,7 +10,8 @@ beforeAll(async () => {
 afterAll(() => it[Symbol.asyncDispose]());
 
 const SOURCE = 7;
-const INBOUND = { sourceId: SOURCE, externalId: null };
+const INBOUND = { sourceId: SOURCE, externalId: null, data: "{}" };
+const CHANGED = { ...INBOUND, data: '{"changed":true}' };
 
 function knownBy(identity: Identity | null): KnownEvents {
   return new KnownEvents(it.data, it.project.id, identity);
@@ -25,7 +26,7 @@ function accept(identity: Identity | null, incoming: Parameters<KnownEvents["fin
 }
 
 test("a published event is known by its external_id, within its project", async () => {
-  const incoming = { sourceId: null, externalId: "order-1" };
+  const incoming = { ...INBOUND, sourceId: null, externalId: "order-1" };
   expect(knownBy(null).find(incoming)).toBeNull();
   const id = await accept(null, incoming);
   expect(knownBy(null).find(incoming)?.id).toBe(id);
@@ -54,7 +55,7 @@ describe("a proof", () => {
   test("makes one event, and what comes again with it is that one", async () => {
     const id = await accept(of("p-1", "one"), INBOUND);
     expect(knownBy(of("p-1", "one")).find(INBOUND)?.id).toBe(id);
-    expect(() => knownBy(of("p-2", "one")).find(INBOUND)).toThrow(ProofSpent);
+    expect(() => knownBy(of("p-2", "one")).find(CHANGED)).toThrow(ProofSpent);
     expect(knownBy(of("p-2", "one")).find({ ...INBOUND, sourceId: SOURCE + 1 })).toBeNull();
   });
 
@@ -62,7 +63,7 @@ describe("a proof", () => {
     const id = await accept(of("r-1", "first"), INBOUND);
     expect(knownBy(of("r-2", "second")).find(INBOUND)).toBeNull();
     await it.data.store.write(() => knownBy(of("r-1", "second")).rememberRepeat(INBOUND, id));
-    expect(() => knownBy(of("r-2", "second")).find(INBOUND)).toThrow(ProofSpent);
+    expect(() => knownBy(of("r-2", "second")).find(CHANGED)).toThrow(ProofSpent);
   });
 
   test("with the body that it came with is that event, whatever else that is known by", async () => {
@@ -73,12 +74,28 @@ describe("a proof", () => {
     });
     const id = await accept(withContent("b-1", "one"), INBOUND);
     for (const other of [null, "b-2"]) {
-      expect(knownBy(withContent(other, "one")).find(INBOUND)?.id).toBe(id);
-      expect(() => knownBy(withContent(other, "two")).find(INBOUND)).toThrow(ProofSpent);
+      expect(knownBy(withContent(other, "one")).find(CHANGED)?.id).toBe(id);
+      expect(() => knownBy(withContent(other, "two")).find(CHANGED)).toThrow(ProofSpent);
     }
     const another = await accept({ ...withContent("b-2", "one"), proof: null }, INBOUND);
     expect(another).not.toBe(id);
     expect(() => knownBy(withContent("b-2", "one")).find(INBOUND)).toThrow(ProofSpent);
+  });
+
+  test("with the data of the event that it made is that event, also where nothing is kept of its body", async () => {
+    const upgraded = (deliveryId: string | null): Identity => ({
+      deliveryId,
+      keptSeconds: 60,
+      proof: { id: "before", content: "hash", keptSeconds: 60 },
+    });
+    const id = await accept(of("m-1", "before"), INBOUND);
+    for (const other of [null, "m-1|hash"]) {
+      expect(knownBy(upgraded(other)).find(INBOUND)?.id).toBe(id);
+      expect(() => knownBy(upgraded(other)).find(CHANGED)).toThrow(ProofSpent);
+    }
+    const gone = of("m-2", "gone");
+    await it.data.store.write(() => knownBy(gone).remember(INBOUND, id + 1));
+    expect(() => knownBy({ ...gone, deliveryId: null }).find(INBOUND)).toThrow(ProofSpent);
   });
 
   test("of a body that is cut into events makes each of that cut, and none of another", async () => {
@@ -96,8 +113,8 @@ describe("a proof", () => {
     });
     await accept(brief("equal"), INBOUND);
     expect(knownBy(brief("equal")).find(INBOUND)).toBeNull();
-    expect(() => knownBy(brief("other")).find(INBOUND)).toThrow(ProofSpent);
+    expect(() => knownBy(brief("other")).find(CHANGED)).toThrow(ProofSpent);
     await accept(brief("equal"), INBOUND);
-    expect(() => knownBy(brief("other")).find(INBOUND)).toThrow(ProofSpent);
+    expect(() => knownBy(brief("other")).find(CHANGED)).toThrow(ProofSpent);
   });
 });
