@@ -40,7 +40,7 @@ import { Phases } from "./maintenance/phases.ts";
 import { Retention } from "./maintenance/retention.ts";
 import { scheduledJobs } from "./maintenance/schedule.ts";
 import { requirePlans, warnOfForbidden, warnOfNoReplica } from "./maintenance/start-checks.ts";
-import { atMost, drain, LAST_STEP_MS, leave } from "./maintenance/drain.ts";
+import { atMost, endTraffic, LAST_STEP_MS } from "./maintenance/drain.ts";
 import { orExplain } from "./platform/start-error.ts";
 import { Checkpoints } from "./store/checkpoint.ts";
 import { type Data, openData } from "./store/data.ts";
@@ -129,12 +129,11 @@ export async function startApp(config: Config, appParts: AppParts): Promise<App>
   data.store.unattended("end of moves", finishDepartures(data));
   data.store.unattended("look at the addresses of endpoints", warnOfForbidden(data, guard, logger));
   const stop = async () => {
-    if (replication.isPair && phases.isRouted)
-      await leave(actors, outbound.abort, (is) => phases.enter({ is, port }));
-    phases.enter({ is: "stopping", port });
     const jobsEnded = jobs.stop();
     releaser.stop();
-    await drain(actors, confirmations, outbound.abort);
+    const isRouted = replication.isPair && phases.isRouted;
+    const enter = (is: "leaving" | "parting" | "stopping") => phases.enter({ is, port });
+    await endTraffic({ actors, confirmations, abort: outbound.abort, isRouted, enter });
     await atMost(LAST_STEP_MS, jobsEnded);
     await server.stop(LAST_STEP_MS);
     transport.close();

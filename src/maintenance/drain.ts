@@ -6,12 +6,32 @@ export const LAST_STEP_MS = 500;
 /** Of the ten seconds between SIGTERM and the end: what is left for the disk once attempts are given up. */
 const DRAIN_RESERVE_MS = 1500;
 
+/** What comes to its end before the disk does. */
+export interface Traffic {
+  actors: { stop(): Promise<void> };
+  confirmations: { untilAnswered(): Promise<void> };
+  abort: AbortController;
+  /** The primary of a pair that its router asks. */
+  isRouted: boolean;
+  enter: (phase: "leaving" | "parting" | "stopping") => void;
+}
+
+/**
+ * Of a pair its attempts end first; those that a full disk keeps open have had their time by then, and only
+ * answers are waited for.
+ */
+export async function endTraffic({ actors, confirmations, abort, isRouted, enter }: Traffic): Promise<void> {
+  if (isRouted) await leave(actors, abort, enter);
+  enter("stopping");
+  await drain(isRouted ? NO_ATTEMPTS : actors, confirmations, abort);
+}
+
 /**
  * No new attempts; those in flight get their time, the rest is handed back without costing an attempt.
  * Outcomes that a full disk does not take are not waited for: they are sent again after the restart. Answers
  * that wait for the replica get the same time.
  */
-export async function drain(
+async function drain(
   actors: { stop(): Promise<void> },
   confirmations: { untilAnswered(): Promise<void> },
   abort: AbortController,
@@ -26,7 +46,7 @@ export async function drain(
  * Of a pair, before that: attempts come to their end while the router's requests are answered as ever, so
  * that none has to wait for more than the handover itself. Then the router is told, and needs time to see it.
  */
-export async function leave(
+async function leave(
   actors: { stop(): Promise<void> },
   abort: AbortController,
   enter: (phase: "leaving" | "parting") => void,
@@ -37,6 +57,7 @@ export async function leave(
   await Bun.sleep(ROUTER_SEES_MS);
 }
 
+const NO_ATTEMPTS = { stop: async () => {} };
 const NO_ANSWERS = { untilAnswered: async () => {} };
 
 /** A disk that fills up meanwhile must not keep the process: the next start goes on from what is on it. */
