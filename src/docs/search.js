@@ -33,12 +33,14 @@ function stem(word) {
   return word.replace(/(?<=.{4})(?:ions?|ing|ies|ed|es|e|s|y)$/, "");
 }
 
-/** 0 where the word is missing. A heading that begins with it says most. */
+function wordsOf(heading) {
+  return heading.toLowerCase().split(/[^\p{L}\p{N}_]+/u);
+}
+
+/** 0 where the word is missing. A heading that has it says most. */
 function weigh({ title, heading, text }, word) {
-  const head = heading.toLowerCase();
   let weight = 0;
-  if (stem(head) === word) weight += 16;
-  if (head.split(/[^\p{L}\p{N}_]+/u).some((part) => part.startsWith(word))) weight += 8;
+  if (wordsOf(heading).some((part) => part.startsWith(word))) weight += 8;
   if (title.toLowerCase().includes(word)) weight += 4;
   const times = text.toLowerCase().split(word).length - 1;
   return weight + Math.min(times, 3);
@@ -47,7 +49,10 @@ function weigh({ title, heading, text }, word) {
 function find(sections, words) {
   const weighed = sections.map((section) => {
     const weights = words.map((word) => weigh(section, word));
-    return { section, weight: weights.includes(0) ? 0 : weights.reduce((sum, one) => sum + one, 0) };
+    if (weights.includes(0)) return { section, weight: 0 };
+    // A heading that is just what is looked for comes before one that holds it.
+    const isNamed = wordsOf(section.heading).map(stem).join(" ") === words.join(" ");
+    return { section, weight: weights.reduce((sum, one) => sum + one, isNamed ? 16 : 0) };
   });
   return weighed
     .filter(({ weight }) => weight > 0)
