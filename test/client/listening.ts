@@ -43,8 +43,8 @@ export class Running implements AsyncDisposable {
       .map((line) => JSON.parse(line) as T);
   }
 
-  tells(text: string): Promise<unknown> {
-    return this.until(() => this.stderr.includes(text), text);
+  tells(text: string, withinMs?: number): Promise<unknown> {
+    return this.until(() => this.stderr.includes(text), text, withinMs);
   }
 
   shows(count: number): Promise<unknown> {
@@ -66,12 +66,12 @@ export class Running implements AsyncDisposable {
     await this.end("SIGKILL");
   }
 
-  async until(isThere: () => boolean, what: string): Promise<void> {
+  async until(isThere: () => boolean, what: string, withinMs = 20_000): Promise<void> {
     try {
       await lookAgain(
         async () => isThere(),
         () => undefined,
-        20_000,
+        withinMs,
       );
     } catch {
       throw new Error(`no ${what}:\n${this.stdout}\n${this.stderr}`);
