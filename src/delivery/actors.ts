@@ -387,11 +387,16 @@ export class Actors {
     if (actor?.currentHealth !== before) this.#writeHealth(endpoint.id);
   }
 
-  /** What its actor thinks of an endpoint, in the line of its project: behind outcomes that are in it. */
+  /**
+   * What its actor thinks of an endpoint, in the line of its project: behind outcomes that are in it. Of one
+   * that is deleted by then nothing is kept, as an erasure may have removed all of it.
+   */
   #writeHealth(endpointId: number): void {
     const { store, endpoints, health } = this.data;
     const projectId = endpoints.getAnyway(endpointId)?.projectId ?? null;
-    const write = () => health.set(endpointId, this.#healthOf(endpointId));
+    const write = () => {
+      if (endpoints.current(endpointId)) health.set(endpointId, this.#healthOf(endpointId));
+    };
     store.unattended("health of an endpoint", store.writeFor(projectId, write, true));
   }
 

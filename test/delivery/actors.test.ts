@@ -1,6 +1,7 @@
 import { expect, spyOn, test } from "bun:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { withoutWaits } from "../../src/core/delivery.ts";
+import { HEALTHY } from "../../src/core/model.ts";
 import { EndpointActor } from "../../src/delivery/actor.ts";
 import { Slots } from "../../src/delivery/slots.ts";
 import type { Sent } from "../../src/delivery/send.ts";
@@ -50,6 +51,32 @@ test.each([0, 5])(
     expect(data.health.get(endpoint.id).slowUntil).toBe(0);
   },
 );
+
+test("of an endpoint that is deleted before what a resume ended is written, no health is kept", async () => {
+  await using it = await openTestData();
+  const { data } = it;
+  const answers: ((sent: Sent) => void)[] = [];
+  const { actors } = makeActors(data, {
+    clock: steadyOver(new SetClock(1000)),
+    send: () => new Promise((resolve) => answers.push(resolve)),
+  });
+  const endpoint = await it.endpoint();
+  const id = await data.store.write(() => it.insertDelivery(it.insertEvent(), endpoint.id));
+  actors.enqueue({ id, endpointId: endpoint.id, due: 0, queueOrder: null, load: null });
+  for (const answer of answers) answer(SLOWED);
+  await data.store.settled();
+  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  expect([actors.isLeftAlone(endpoint.id), data.health.get(endpoint.id).failuresInRow]).toEqual([true, 1]);
+  // As an erasure does.
+  const erased = data.store.writeFor(it.project.id, () => {
+    data.endpoints.delete(endpoint.id);
+    data.orphans.dropEndpoint(endpoint.id);
+  });
+  actors.clearWaits(endpoint.id);
+  await erased;
+  await data.store.settled();
+  expect(data.health.get(endpoint.id)).toEqual(HEALTHY);
+});
 
 test("headers of an endpoint count among the bytes in flight, and what is given back is what was taken", async () => {
   await using it = await openTestData();
