@@ -75,8 +75,9 @@ export class ClockJumps {
   /**
    * Before a process dies. What it knew of the time is on disk, and is half a minute old at the most. Nobody
    * can know how much time passed in truth where the clock is set ahead meanwhile, or was wrong before.
+   * Answers for how long it was set back: so much of what passes now goes unseen.
    */
-  beforeDeath(): void {
+  beforeDeath(): number {
     const { rng, tally, world, watch, liveness, process } = this.run;
     const { actors, data } = process;
     const lead = actors.clock.lead();
@@ -85,17 +86,18 @@ export class ClockJumps {
     this.#unkeptSince = null;
     if (!isKept) watch.forgetWaits();
     if (!isKept && !data.store.writable) liveness.forgetTold();
-    if (!this.run.faults.clockJumps || !data.store.writable) return;
+    if (!this.run.faults.clockJumps || !data.store.writable) return 0;
     const known = data.meta.number("clock_passed_ms");
     const passed = actors.clock.now() - rng.below(MINUTE_MS / 2);
     data.meta.setNumber("clock_passed_ms", passed);
     this.#keepDownTime(known);
     // Behind what is on disk, as no process leaves it: several that live for a moment each lose it again.
     if (passed < known) liveness.lose(known - passed);
-    if (!this.#mayJump || !rng.chance(0.2)) return;
+    if (!this.#mayJump || !rng.chance(0.2)) return 0;
     const by = rng.pick(JUMPS_MS);
     tally.clockJumps++;
     world.wallOffset += by;
     if (by > 0 || lead !== 0) watch.forgetWaits();
+    return Math.max(0, -by);
   }
 }

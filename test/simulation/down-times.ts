@@ -30,14 +30,15 @@ export class DownTimes {
     this.#began = run.process.actors.clock.now();
   }
 
-  /** The process is dead, and the next one has not begun. */
-  pass(): void {
+  /** The process is dead, and the next one has not begun; meanwhile the clock was set back for so long. */
+  pass(setBackMs: number): void {
     this.#starts++;
-    const { receivers, tally, world } = this.run;
+    const { liveness, receivers, tally, world } = this.run;
     if (receivers.calm || !this.#rng?.chance(0.5)) return;
     const ms = (1 + this.#rng.below(8)) * DAY_MS;
     tally.downForDays++;
     this.#downMs += ms;
+    liveness.lose(Math.min(ms, setBackMs));
     world.pass(ms);
   }
 

@@ -339,9 +339,9 @@ export class Simulation {
     this.erasures.requireWhole();
     this.tally.crashes++;
     this.outside.crashes++;
-    this.clockJumps.beforeDeath();
+    const setBackMs = this.clockJumps.beforeDeath();
     this.world.crash();
-    this.#downTimes.pass();
+    this.#downTimes.pass(setBackMs);
     this.watch.forget();
     this.liveness.forget();
     this.holding.forget();
