@@ -1,7 +1,7 @@
 import { limit } from "../core/limits.ts";
 import { CHECK, ROUTER_HEADER } from "../core/router.ts";
 import { SettingsError } from "../platform/start-error.ts";
-import { type Cell, type CellList, hostOf, portOf, type Router } from "./list.ts";
+import { type Cell, type CellList, hostOf, isPair, portOf, type Router } from "./list.ts";
 import {
   API_PATH,
   CLOSED_PATHS,
@@ -33,10 +33,6 @@ export function envoyConfig({ cells, router }: CellList): string {
 
 const ANY = "any_cell";
 const EXTENSIONS = "type.googleapis.com/envoy.extensions";
-
-function isPair({ machines }: Cell): boolean {
-  return machines.length > 1;
-}
 
 function clusterOf({ cell }: Cell): string {
   return `cell_${cell}`;

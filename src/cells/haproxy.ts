@@ -1,5 +1,5 @@
 import { CHECK, ROUTER_HEADER } from "../core/router.ts";
-import { type Cell, type CellList, hostOf, type Router } from "./list.ts";
+import { type Cell, type CellList, hostOf, isPair, type Router } from "./list.ts";
 import {
   API_PATH,
   CLOSED_PATHS,
@@ -140,12 +140,10 @@ function inLines(begin: string, words: readonly string[]): string[] {
   return lines;
 }
 
-function cellBackend({ cell, machines }: Cell): string {
-  const servers = machines.map(checked);
-  const name = `cell_${cell}`;
-  return machines.length === 1
-    ? backend(name, RETRIED, servers)
-    : backend(name, WAITED, [...servers, NOBODY]);
+function cellBackend(cell: Cell): string {
+  const servers = cell.machines.map(checked);
+  const name = `cell_${cell.cell}`;
+  return isPair(cell) ? backend(name, WAITED, [...servers, NOBODY]) : backend(name, RETRIED, servers);
 }
 
 function backend(name: string, retried: readonly string[], servers: readonly string[]): string {

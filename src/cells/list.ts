@@ -127,6 +127,10 @@ export function portOf(place: string): number {
   return Number(place.slice(place.lastIndexOf(":") + 1));
 }
 
+export function isPair({ machines }: Cell): boolean {
+  return machines.length > 1;
+}
+
 /** Without the brackets of IPv6. */
 export function hostOf(place: string): string {
   return place.slice(0, place.lastIndexOf(":")).replace(/^\[|\]$/g, "");

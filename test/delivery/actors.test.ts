@@ -7,7 +7,7 @@ import { Slots } from "../../src/delivery/slots.ts";
 import type { Sent } from "../../src/delivery/send.ts";
 import { makeActors } from "../kit/actors.ts";
 import { SetClock, steadyOver } from "../kit/clock.ts";
-import { ANSWERED, openTestData } from "../kit/data.ts";
+import { ANSWERED, openTestData, type TestData } from "../kit/data.ts";
 
 const SLOWED: Sent = {
   ...ANSWERED,
@@ -20,19 +20,25 @@ const SLOWED: Sent = {
   endpointId: null,
 };
 
+/** An endpoint with one delivery, whose attempt `answers` end. */
+async function attemptUnderWay(it: TestData) {
+  const answers: ((sent: Sent) => void)[] = [];
+  const { actors } = makeActors(it.data, {
+    clock: steadyOver(new SetClock(1000)),
+    send: () => new Promise((resolve) => answers.push(resolve)),
+  });
+  const endpoint = await it.endpoint();
+  const id = await it.data.store.write(() => it.insertDelivery(it.insertEvent(), endpoint.id));
+  actors.enqueue({ id, endpointId: endpoint.id, due: 0, queueOrder: null, load: null });
+  return { actors, endpoint, answers };
+}
+
 test.each([0, 5])(
   "what a resume ended does not come back with a restart, %i other writes of the project before the answer's",
   async (neighbours) => {
     await using it = await openTestData();
     const { data, project } = it;
-    const answers: ((sent: Sent) => void)[] = [];
-    const { actors } = makeActors(data, {
-      clock: steadyOver(new SetClock(1000)),
-      send: () => new Promise((resolve) => answers.push(resolve)),
-    });
-    const endpoint = await it.endpoint();
-    const id = await data.store.write(() => it.insertDelivery(it.insertEvent(), endpoint.id));
-    actors.enqueue({ id, endpointId: endpoint.id, due: 0, queueOrder: null, load: null });
+    const { actors, endpoint, answers } = await attemptUnderWay(it);
     let isCommitted = false;
     const resumed = data.store
       .writeFor(project.id, () => {
@@ -55,14 +61,7 @@ test.each([0, 5])(
 test("of an endpoint that is deleted before what a resume ended is written, no health is kept", async () => {
   await using it = await openTestData();
   const { data } = it;
-  const answers: ((sent: Sent) => void)[] = [];
-  const { actors } = makeActors(data, {
-    clock: steadyOver(new SetClock(1000)),
-    send: () => new Promise((resolve) => answers.push(resolve)),
-  });
-  const endpoint = await it.endpoint();
-  const id = await data.store.write(() => it.insertDelivery(it.insertEvent(), endpoint.id));
-  actors.enqueue({ id, endpointId: endpoint.id, due: 0, queueOrder: null, load: null });
+  const { actors, endpoint, answers } = await attemptUnderWay(it);
   for (const answer of answers) answer(SLOWED);
   await data.store.settled();
   for (let turn = 0; turn < 20; turn++) await nextTurn();

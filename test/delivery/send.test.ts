@@ -5,11 +5,12 @@ import { untriedDelivery } from "../../src/core/delivery.ts";
 import { IdCodec } from "../../src/core/ids.ts";
 import type { Endpoint } from "../../src/core/model.ts";
 import { TurnQueue, type Turns } from "../../src/core/structures/turn-queue.ts";
-import { send, type SendParts } from "../../src/delivery/send.ts";
+import { send } from "../../src/delivery/send.ts";
 import { reshape } from "../../src/delivery/transformations.ts";
 import type { TransportRequest, TransportResult } from "../../src/transport/types.ts";
 import { mersenneKey, serviceAccount } from "../destinations/kinds/google.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
+import { partsWith } from "../kit/send-parts.ts";
 
 const TURN_MS = 6000;
 
@@ -21,23 +22,6 @@ const endpoint: Endpoint = {
 
 const keys = { id: 4, eventId: 3, endpointId: endpoint.id, projectId: endpoint.projectId };
 const delivery = untriedDelivery({ ...keys, origin: "publish", due: 0 });
-
-function partsWith(answer: (request: TransportRequest) => Promise<TransportResult>): SendParts {
-  return {
-    turnsOf: () => new TurnQueue({ schedule: setImmediate, beginShare: () => ({ isOver: false }) }),
-    isTurnOver: () => false,
-    ids: new IdCodec("00", new Uint8Array(16)),
-    now: Date.now,
-    dated: Date.now,
-    monotonic: () => performance.now(),
-    untilMayGo: () => null,
-    onBroken: (_endpoint, error) => {
-      throw error;
-    },
-    signal: new AbortController().signal,
-    transport: { send: answer, stats: () => ({ open: 0, idle: 0, connects: 0, reused: 0 }), close() {} },
-  };
-}
 
 test("a 410 of the server that gives tokens says nothing of the destination", async () => {
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });

@@ -1,16 +1,14 @@
 /** What the span of an attempt says where that ends otherwise than most, of which tracing.test.ts tells. */
 import { expect, test } from "bun:test";
 import { untriedDelivery } from "../../src/core/delivery.ts";
-import { IdCodec } from "../../src/core/ids.ts";
 import type { Endpoint } from "../../src/core/model.ts";
-import { TurnQueue } from "../../src/core/structures/turn-queue.ts";
-import type { SendParts } from "../../src/delivery/send.ts";
 import { sendTraced } from "../../src/delivery/traced-send.ts";
 import { Tracing } from "../../src/platform/tracing.ts";
 import type { TransportRequest, TransportResult } from "../../src/transport/types.ts";
 import { endpointOf, spansAt } from "../kit/collector.ts";
 import { plainEndpoint } from "../kit/endpoint.ts";
 import { startReceiver } from "../kit/receiver.ts";
+import { partsWith } from "../kit/send-parts.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const KEPT = `00-${TRACE}-b7ad6b7169203331-01`;
@@ -29,27 +27,18 @@ async function attempt(
   const settings = { headers: {}, sampler: "parentbased_always_on", ratio: 1, resource: {} } as const;
   const tracing = new Tracing({ ...settings, endpoint: endpointOf(collector) }, () => {});
   const sent: TransportRequest[] = [];
-  const parts: SendParts = {
-    turnsOf: () => new TurnQueue({ schedule: setImmediate, beginShare: () => ({ isOver: false }) }),
-    isTurnOver: () => false,
-    ids: new IdCodec("00", new Uint8Array(16)),
-    now: Date.now,
-    dated: Date.now,
-    monotonic: () => performance.now(),
-    untilMayGo: () => null,
-    onBroken() {},
-    signal: new AbortController().signal,
-    transport: {
-      send: (request) => {
-        sent.push(request);
-        return Promise.resolve(result);
-      },
-      stats: () => ({ open: 0, idle: 0, connects: 0, reused: 0 }),
-      close() {},
-    },
-  };
+  const parts = partsWith((request) => {
+    sent.push(request);
+    return Promise.resolve(result);
+  });
   const body = new TextEncoder().encode("{}");
-  await sendTraced(tracing, parts, endpoint, { type: "a.b", hops: 0, trace, body, delivery });
+  await sendTraced(tracing, { ...parts, onBroken() {} }, endpoint, {
+    type: "a.b",
+    hops: 0,
+    trace,
+    body,
+    delivery,
+  });
   // The collector answers 204, which says no less than an empty object.
   await tracing.stop();
   const [span = null, ...others] = spansAt(collector);
